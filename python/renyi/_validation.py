@@ -118,6 +118,7 @@ def visible(text: str) -> str:
     )
 
 
+FINITE = Range(-math.inf, math.inf, "()")
 NON_NEGATIVE = Range(0.0, math.inf)
 POSITIVE = Range(0.0, math.inf, "(]")
 FINITE_POSITIVE = Range(0.0, math.inf, "()")

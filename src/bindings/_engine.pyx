@@ -77,6 +77,7 @@ cdef extern from "renyi/pair/composition.hpp" namespace "renyi" nogil:
         double q
         double sigma
         double count
+        int records
     cdef struct CountedPair:
         PairPointer pair
         int64_t count
@@ -99,9 +100,12 @@ cdef class CountedSteps:
 
     cdef Composer parts
 
-    def add(self, double q, double sigma, double count):
-        """Add ``count`` steps; the sum of counts is not rounded below 2^53."""
-        self.parts.add(SampledStep(q, sigma, count))
+    def add(self, double q, double sigma, double count, int records=1):
+        """Add ``count`` steps; the sum of counts is not rounded below 2^53.
+
+        Of several ``records`` that come and go together only `SampledGaussianCurve` knows.
+        """
+        self.parts.add(SampledStep(q, sigma, count, records))
 
     def __len__(self):
         return self.parts.size()

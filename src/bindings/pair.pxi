@@ -103,8 +103,13 @@ cdef extern from * nogil:
                                              double sigma) {
         return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::mixture(weights, means, sigma));
     }
-    renyi::PairPointer make_replaced_gaussian(double rate, double sigma) {
-        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(rate, sigma));
+    renyi::PairPointer make_replaced_gaussian(const std::vector<double>& weights, const std::vector<double>& means,
+                                              double sigma) {
+        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(weights, means, sigma));
+    }
+    renyi::PairPointer make_sampled_group(double rate, double sigma, int records, bool is_replaced) {
+        return make_pair<renyi::NormalMixtures>(
+            renyi::NormalMixtures::group({rate, sigma, 1.0, records}, is_replaced));
     }
 
     }  // namespace
@@ -114,7 +119,8 @@ cdef extern from * nogil:
     PairPointer make_bounded_range(double epsilon)
     PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
     PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
-    PairPointer make_replaced_gaussian(double rate, double sigma)
+    PairPointer make_replaced_gaussian(vector[double] weights, vector[double] means, double sigma)
+    PairPointer make_sampled_group(double rate, double sigma, int records, cbool is_replaced)
     PairPointer make_allocation "make_pair<renyi::AllocationPair>"(double sigma, double batches)
     PairPointer make_allocated "make_pair<renyi::AllocatedPair>"(PairPointer base, double steps)
     PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
@@ -203,9 +209,16 @@ cdef class Pair:
         return only_one(arguments, make_gaussian_mixture(weights, means, sigma))
 
     @staticmethod
-    def replaced_gaussian(double rate, double sigma):
-        """((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)) of standard deviation sigma."""
-        return only_one(("replaced_gaussian", rate, sigma), make_replaced_gaussian(rate, sigma))
+    def replaced_gaussian(weights, means, double sigma):
+        """(sum of w N(-m, sigma^2), sum of w N(m, sigma^2)), means of one sign."""
+        arguments = ("replaced_gaussian", tuple(weights), tuple(means), sigma)
+        return only_one(arguments, make_replaced_gaussian(weights, means, sigma))
+
+    @staticmethod
+    def sampled_group(double rate, double sigma, int records, bint replaced):
+        """The same of records that each enter a sample by their own coin; or, not replaced, against none of them."""
+        arguments = ("sampled_group", rate, sigma, records, replaced)
+        return only_one(arguments, make_sampled_group(rate, sigma, records, replaced))
 
     @staticmethod
     def generalised_gaussian(double shape, double scale):

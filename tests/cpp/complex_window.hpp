@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <complex>
+#include <vector>
 
 #include "renyi/transform/sampled_loss.hpp"
 
@@ -40,8 +41,38 @@ inline Complex log_cdf(Complex z) {
     return Real(-0.5) * z * z - kLogRoot2Pi - std::log(-z) + std::log(sum);
 }
 
+// log sum_k Bin(m, q)(k) e^{k w - k (k-1) c^2/2}, with the branch that is continuous for 0 <= Im w < pi, in small turns.
+inline Complex log_group(const renyi::SampledLoss& law, Complex w) {
+    const Real q = law.q, c = law.c;
+    const int m = law.records(), turns = w.imag() == 0 ? 1 : 32;
+    Complex sum, last;
+    Real argument = 0, excess = 0, scale = 0;
+    std::vector<Real> log_weight{m * std::log1p(-q)};
+    for (int k = 1; k <= m; ++k) log_weight.push_back(log_weight.back() + std::log(q / (1 - q) * (m - k + 1) / k));
+    for (int k = 0; k <= m; ++k) scale = std::max(scale, k * w.real() - k * (k - 1) * c * c / 2 - 4000);
+    for (int turn = 0; turn <= turns; ++turn, last = sum) {
+        const Real angle = w.imag() * turn / turns;
+        Complex above = 0;
+        for (int k = 0; k <= m; ++k) {
+            const Real exponent = k * w.real() - k * (k - 1) * c * c / 2, half = std::sin(k * angle / 2);
+            if (scale > 0) {
+                above += std::polar(std::exp(log_weight[static_cast<std::size_t>(k)] + exponent - scale), k * angle);
+                continue;
+            }
+            const Real grown = std::expm1(exponent), weight = std::exp(log_weight[static_cast<std::size_t>(k)]);
+            above += weight * Complex{grown - 2 * (grown + 1) * half * half, (grown + 1) * std::sin(k * angle)};
+        }
+        sum = above + Real(scale > 0 ? 0 : 1);
+        excess = 2 * above.real() + std::norm(above);
+        if (turn > 0) argument += std::arg(sum / last);
+    }
+    const bool is_near = scale == 0 && excess > -0.5L && excess < 1e30L;
+    return {scale + (is_near ? std::log1p(excess) / 2 : std::log(std::abs(sum))), argument};
+}
+
 // log(1 - q + q e^w), with the branch that is continuous for 0 <= Im w < pi.
 inline Complex log_factor(const renyi::SampledLoss& law, Complex w) {
+    if (law.group) return log_group(law, w);
     const Real q = law.q;
     if (w.real() > 60) return w + std::log(q) + std::log(Real(1) + (1 - q) / q * std::exp(-w));
     const Real half = std::sin(w.imag() / 2), grown = std::expm1(w.real());

@@ -23,7 +23,7 @@ struct Case {
 class Line {
 public:
     explicit Line(const Case& k) : h_(0.02 / std::max(1.0, k.law.c)) {
-        const Real a = static_cast<Real>(k.angle) / k.law.c, end = 50 + 3 * static_cast<Real>(k.law.c);
+        const Real a = static_cast<Real>(k.angle) / k.law.c, end = 50 + (2 + k.law.records()) * static_cast<Real>(k.law.c);
         for (long i = static_cast<long>(-42 / h_); i * h_ < end; ++i) {
             const reference::Point p = reference::at(k.law, k.window, {i * h_, a});
             x_.push_back(i * h_);
@@ -58,19 +58,22 @@ public:
     Case next() {
         const double q = chance(0.3) ? uniform(0.0, 0.999) : log_uniform(1e-9, 0.999), sigma = log_uniform(0.2, 50.0);
         const auto pair = static_cast<SampledPair>(std::uniform_int_distribution<>(0, 2)(random_));
-        Case k{{q, sigma, pair}, {}, 0.0, 0.0, 0.0};
+        const int records = chance(0.5) ? 1 : std::uniform_int_distribution<>(2, 24)(random_);
+        Case k{SampledLoss({q, sigma, 1.0, records}, pair), {}, 0.0, 0.0, 0.0};
+        const double least = k.law.least_factor();
         const Real x = uniform(0.5, 9.0);
         double level =
-            static_cast<double>(reference::at(k.law, {}, {x, 0}).v.real() - std::log1p(-static_cast<Real>(q)));
+            static_cast<double>(reference::at(k.law, {}, {x, 0}).v.real()) - least;
         if (chance(0.2)) level = log_uniform(0.01, 20.0);
-        const double steep = uniform(12.0, 22.0), origin = chance(0.5) ? std::log1p(-q) : 0.0;
+        const double steep = uniform(12.0, 22.0), origin = chance(0.5) ? least : 0.0;
         const bool rises = chance(0.6), falls = !rises || chance(0.7);
         if (rises) k.window = k.window.with({origin + level, level / steep, 1.0});
         double outer = level * (rises ? 3.0 : 1.0);
         for (int i = 0; falls && (i == 0 || chance(0.4)) && i < 4; ++i, outer *= 3.0)
             k.window = k.window.with({origin + outer, outer / (steep + 2.0), -1.0});
         const double width = level / steep;
-        k.angle = chance(0.3) ? 0.0 : uniform(0.0, kLargestAngle);
+        const double most = k.law.group ? std::min(k.law.group->largest_angle(), kLargestAngle) : kLargestAngle;
+        k.angle = chance(0.3) ? 0.0 : uniform(0.0, most);
         k.tilt = chance(0.2) ? 0.0 : log_uniform(0.01, 20.0) / width * (chance(0.3) ? -1.0 : 1.0);
         k.y = chance(0.2) ? 0.0 : log_uniform(0.01, 12.0) / width * (chance(0.5) ? -1.0 : 1.0);
         return k;
@@ -81,8 +84,8 @@ private:
 };
 
 void show(const Case& k) {
-    std::fprintf(stderr, "    q %.17g sigma %.17g pair %d angle %.17g tilt %.17g y %.17g\n", k.law.q, 1.0 / k.law.c,
-                 static_cast<int>(k.law.pair), k.angle, k.tilt, k.y);
+    std::fprintf(stderr, "    q %.17g sigma %.17g records %d pair %d angle %.17g tilt %.17g y %.17g\n", k.law.q,
+                 1.0 / k.law.c, k.law.records(), static_cast<int>(k.law.pair), k.angle, k.tilt, k.y);
     for (const LossStep& s : k.window) std::fprintf(stderr, "    step %.17g %.17g %g\n", s.level, s.width, s.sign);
 }
 

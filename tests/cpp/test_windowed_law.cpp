@@ -31,7 +31,7 @@ struct Node {
 class Fine {
 public:
     explicit Fine(const Case& k) {
-        const Real h = 0.01L / std::max(1.0, k.law.c) / 4, end = 24 + 2 * k.law.c;
+        const Real h = 0.01L / std::max(1.0, k.law.c) / 4, end = 24 + (1 + k.law.records()) * k.law.c;
         for (long i = static_cast<long>(-14 / h); i * h < end; ++i) {
             const reference::Point p = reference::at(k.law, k.window, {i * h, 0});
             const Real exponent = p.log_density.real() + p.log_window.real() + std::log(h);
@@ -83,8 +83,8 @@ Complex excess(const std::vector<Node>& tilted, Real y, Real centre) {
 }
 
 void show(const Case& k) {
-    std::fprintf(stderr, "    q %.17g sigma %.17g pair %d tilt %.17g y %.17g target %g\n", k.law.q, 1.0 / k.law.c,
-                 static_cast<int>(k.law.pair), k.tilt, k.y, k.target);
+    std::fprintf(stderr, "    q %.17g sigma %.17g records %d pair %d tilt %.17g y %.17g target %g\n", k.law.q, 1.0 / k.law.c,
+                 k.law.records(), static_cast<int>(k.law.pair), k.tilt, k.y, k.target);
     for (const LossStep& s : k.window) std::fprintf(stderr, "    step %.17g %.17g %g\n", s.level, s.width, s.sign);
 }
 
@@ -207,10 +207,13 @@ Case random_case(std::mt19937& random) {
     const double q = std::exp(uniform(std::log(1e-6), std::log(0.9))),
                  sigma = std::exp(uniform(std::log(0.08), std::log(20.0)));
     const auto pair = static_cast<SampledPair>(std::uniform_int_distribution<>(0, 2)(random));
-    Case k{{q, sigma, pair}, {}, 0.0, 0.0, uniform(36.0, 46.0), uniform(0.0, 1.0) < 0.5};
+    const int records = uniform(0.0, 1.0) < 0.5 ? 1 : std::uniform_int_distribution<>(2, 16)(random);
+    const SampledLoss law({q, sigma, 1.0, records}, pair);
+    Case k{law, {}, 0.0, 0.0, uniform(36.0, 46.0), uniform(0.0, 1.0) < 0.5};
+    const double least = law.least_factor();
     const Real x = uniform(1.0, 6.0);
-    const double level = static_cast<double>(reference::at(k.law, {}, {x, 0}).v.real()) - std::log1p(-q);
-    const double width = level / uniform(12.0, 18.0), origin = pair == SampledPair::replace_one ? 0.0 : std::log1p(-q);
+    const double level = static_cast<double>(reference::at(k.law, {}, {x, 0}).v.real()) - least;
+    const double width = level / uniform(12.0, 18.0), origin = pair == SampledPair::replace_one ? 0.0 : least;
     if (k.jump) {
         k.window = k.window.with({origin + 3.0 * level, 3.0 * level / 18.0, -1.0}).with({origin + level, width, 1.0});
         k.tilt = uniform(0.0, 2.0) / width;

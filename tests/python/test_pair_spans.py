@@ -159,7 +159,7 @@ CASES = [
     *(
         Case(
             f"replaced_gaussian({q}, {s})",
-            lambda q=q, s=s: Pair.replaced_gaussian(q, s),  # type: ignore[misc]
+            lambda q=q, s=s: Pair.replaced_gaussian([q, 1.0 - q], [1.0, 0.0], s),  # type: ignore[misc]
             lambda q=q, s=s: replaced(q, s),  # type: ignore[misc]
             tuple(np.linspace(-1 - 38 * s, 1 + 38 * s, 25)),
             losses,

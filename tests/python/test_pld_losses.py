@@ -165,7 +165,7 @@ def test_noise_of_several_releases_merges() -> None:
     assert upper - lower <= 1e-12 * upper
     assert both_ends(ShuffledBatches(Composed(), 3), "zero_out") == (0.0, 0.0)
     sampled = both_ends(PoissonSampled(composed, 0.1), "replace_one")
-    exact = bounds(Pair.replaced_gaussian(0.1, math.sqrt(0.5)), 0.25)
+    exact = bounds(Pair.replaced_gaussian([0.1, 0.9], [1.0, 0.0], math.sqrt(0.5)), 0.25)
     assert sampled == pytest.approx(exact, rel=1e-12)
 
 

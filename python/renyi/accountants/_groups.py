@@ -24,8 +24,8 @@ from renyi.accountants._tradeoff import (
     search_lines,
     upper_tail,
 )
+from renyi.mechanisms.steps import LARGEST_GROUP
 
-LARGEST_GROUP = 1000
 LEAST_EPSILON = 1e-9  # that is looked for
 MOST_EPSILON = 3000.0  # doubles hold no delta of one record that is small enough beyond
 CLOSE = 1e-9  # of epsilons, relatively

@@ -113,13 +113,16 @@ class PLDAccountant(Accountant[Part]):
         self._losses: dict[Mechanism, int] = {}
         self._only_steps = True  # the compiled curve holds everything
         self._has_samples = False  # of steps
+        self._has_groups = False  # of records that are sampled apart
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
         for leaf, uses in leaves_of(mechanism):
             leaf.check_adjacency(self._adjacency)
             for release, times in leaf.releases:
-                steps = release.gaussian_steps
+                steps, group = release.gaussian_steps, release.sampled_group
+                if group is not None:
+                    steps = ((group, 1),)
                 if steps is None:
                     if self._adjacency == "replace_one" or release.allocated_epoch is None:
                         release.dominating_pair(self._adjacency)  # raises
@@ -142,7 +145,8 @@ class PLDAccountant(Accountant[Part]):
         else:  # replaced records are two units apart: samples have pairs of their own for that
             halved = self._adjacency == "replace_one" and part.rate == 1.0
             noise = 0.5 * part.noise if halved else part.noise
-            self._curve_of_steps.add(part.rate, noise, float(count))
+            self._curve_of_steps.add(part.rate, noise, float(count), part.records)
+            self._has_groups |= part.records > 1
 
     def _contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
         """Return the steps and the other mechanisms with their counts."""
@@ -193,7 +197,8 @@ class PLDAccountant(Accountant[Part]):
         with self.lock:
             steps = self._curve_of_steps.questions(name) if self._only_steps else None
         if steps is not None:
-            return Narrowed(steps, self._lattice(side, rtol)) if replaces else steps
+            lattice = replaces and not self._has_groups
+            return Narrowed(steps, self._lattice(side, rtol)) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:
             exact = AllocationQuestions(*epoch, side == "remove")

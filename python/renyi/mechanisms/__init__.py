@@ -27,7 +27,7 @@ True
 from __future__ import annotations
 
 from renyi.mechanisms._answers import Exponential, RandomizedResponse
-from renyi.mechanisms._correlated import MatrixMechanism, TreeAggregation
+from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism, TreeAggregation
 from renyi.mechanisms._epochs import FixedAllocation, RandomAllocation, ShuffledBatches
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PrivacyLoss, PureDP, RDPCurve
 from renyi.mechanisms._noise import (
@@ -43,12 +43,18 @@ from renyi.mechanisms._noise import (
 )
 from renyi.mechanisms._selection import RepeatAndSelect
 from renyi.mechanisms.algebra import Composed, Mechanism
-from renyi.mechanisms.sampling import FixedSizeSampled, PoissonSampled, TruncatedPoissonSampled
+from renyi.mechanisms.sampling import (
+    FixedSizeSampled,
+    GroupSampled,
+    PoissonSampled,
+    TruncatedPoissonSampled,
+)
 
 __all__ = [
     "ZCDP",
     "ApproxDP",
     "Composed",
+    "CorrelatedGaussian",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
@@ -56,6 +62,7 @@ __all__ = [
     "FixedSizeSampled",
     "Gaussian",
     "GaussianMixture",
+    "GroupSampled",
     "Gumbel",
     "Laplace",
     "MatrixMechanism",

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import NON_NEGATIVE, integer_of, shortest
+from renyi._validation import FINITE, NON_NEGATIVE, integer_of, numbers_in, shortest
 from renyi.mechanisms._epochs import RandomAllocation
 from renyi.mechanisms._noise import L2, Gaussian
 from renyi.mechanisms.algebra import (
@@ -311,3 +314,120 @@ class TreeAggregation(Equivalent):
     def released(self) -> Gaussian:
         """The mechanism it is accounted as."""
         return Gaussian(self.effective_noise_multiplier)
+
+
+MOST_RELEASES = 32  # that are correlated: what their covariance costs is computed exactly
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class CorrelatedGaussian(Equivalent):
+    """Adds noise N(0, covariance) to a vector, its entries correlated.
+
+    It is a `Gaussian` whose sensitivity over noise is the largest Mahalanobis norm
+    (v^T covariance^-1 v)^(1/2) of a vector v by which one record may move the result.
+
+    Parameters
+    ----------
+    covariance : array_like of float, shape (n, n)
+        Of the noise, n in [1, 32]; symmetric and positive definite, exactly.
+    moves : array_like of float, shape (k, n)
+        Vectors. What the presence of one record moves the result by must lie in the convex hull of
+        these and their negatives, which is where the norm is largest at one of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not finite, the shapes do not fit, or the covariance is not symmetric and
+        positive definite.
+
+    Examples
+    --------
+    Two sums that a record moves by at most 1 each, in either direction:
+
+    >>> release = CorrelatedGaussian([[4.0, 1.0], [1.0, 4.0]], moves=[[1.0, 1.0], [1.0, -1.0]])
+    >>> round(release.released.noise_multiplier**-2, 12)
+    0.666666666667
+    """
+
+    summary = "Correlated Gaussian noise on {size} values, accounted as"
+    assumption = (
+        "correlated Gaussian: normal, of the stated covariance; the presence of one record moves "
+        "the result by a vector of the convex hull of the stated ones and their negatives"
+    )
+
+    covariance: tuple[tuple[float, ...], ...]
+    moves: tuple[tuple[float, ...], ...]
+
+    def __init__(
+        self, covariance: Iterable[Iterable[float]], moves: Iterable[Iterable[float]]
+    ) -> None:
+        rows = _rows_of(covariance, "covariance")
+        size = len(rows)
+        if not 1 <= size <= MOST_RELEASES or any(len(row) != size for row in rows):
+            raise ValueError(
+                f"covariance must be a square matrix of 1 to {MOST_RELEASES} rows, got rows of "
+                f"lengths {[len(row) for row in rows]}"
+            )
+        if any(rows[i][j] != rows[j][i] for i in range(size) for j in range(i)):
+            raise ValueError(f"covariance must be a symmetric matrix, got {rows}")
+        vectors = _rows_of(moves, "moves")
+        if not vectors or any(len(row) != size for row in vectors):
+            raise ValueError(
+                f"moves must be at least one vector of length {size}, got vectors of lengths "
+                f"{[len(row) for row in vectors]}"
+            )
+        set_fields(self, covariance=rows, moves=vectors)
+        _largest_norm(rows, vectors)  # raises
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.covariance)
+
+    @property
+    def released(self) -> Gaussian:
+        """The Gaussian mechanism that it is."""
+        square = _largest_norm(self.covariance, self.moves)
+        if square == 0:
+            return Gaussian(math.inf)
+        noise = 1.0 / math.sqrt(square)
+        while noise and Fraction(noise) ** 2 * square > 1:
+            noise = math.nextafter(noise, 0.0)
+        return Gaussian(noise)
+
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The mechanism it is accounted as."""
+        return ((self.released, 1),)
+
+    def for_group(self, size: int) -> Mechanism:
+        """Return the Gaussian mechanism for a group."""
+        return self.released.for_group(size)
+
+
+def _rows_of(values: Iterable[Iterable[float]], name: str) -> tuple[tuple[float, ...], ...]:
+    return tuple(numbers_in(row, name, FINITE) for row in values)
+
+
+@lru_cache(maxsize=64)
+def _largest_norm(
+    covariance: tuple[tuple[float, ...], ...], moves: tuple[tuple[float, ...], ...]
+) -> Fraction:
+    """Return the largest v^T covariance^-1 v, exactly, by elimination of covariance x = v."""
+    size = len(covariance)
+    matrix = [[Fraction(x) for x in row] for row in covariance]
+    vectors = [[Fraction(x) for x in move] for move in moves]
+    largest = [Fraction(0)] * len(moves)
+    for i in range(size):
+        pivot = matrix[i][i]
+        if pivot <= 0:
+            raise ValueError(f"covariance must be positive definite, got {covariance}")
+        for j in range(i + 1, size):
+            factor = matrix[j][i] / pivot
+            for k in range(i + 1, size):
+                matrix[j][k] -= factor * matrix[i][k]
+            for vector in vectors:
+                vector[j] -= factor * vector[i]
+        for n, vector in enumerate(vectors):  # v^T covariance^-1 v = sum y_i^2 / pivot_i
+            largest[n] += vector[i] ** 2 / pivot
+    return max(largest)

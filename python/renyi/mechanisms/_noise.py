@@ -210,18 +210,19 @@ class GaussianMixture(Mechanism):
         )
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
-        if adjacency == REPLACE:
-            raise UnsupportedMechanismError(
-                self, "the pair of two records of random sensitivity each is not known"
-            )
-        noise, moves = self.noise_multiplier, self.sensitivities
+        noise, moves, replaces = self.noise_multiplier, self.sensitivities, adjacency == REPLACE
         kept = [(w, m) for w, m in zip(self.probabilities, moves, strict=True) if w > 0.0]
         weights, means = zip(*kept, strict=True)
         if noise == math.inf or not any(means):
             return NOTHING
         if max(means) > 1e6 * noise:
-            moved = [math.fsum(w for w, m in kept if (m > 0.0) is far) for far in (True, False)]
-            pair = Pair.bracketed(Pair.discrete(np.array(moved), np.array([0.0, 1.0])), NOTHING)
+            moved = math.fsum(w for w, m in kept if m > 0.0)
+            rest = math.fsum(w for w, m in kept if m == 0.0)
+            other = [0.0, moved, rest] if replaces else [0.0, 0.0, 1.0]
+            revealed = Pair.discrete(np.array([moved, 0.0, rest]), np.array(other))
+            pair = Pair.bracketed(revealed, NOTHING)
+        elif replaces:
+            pair = Pair.replaced_gaussian(weights, means, noise)
         else:
             pair = Pair.gaussian_mixture(weights, means, noise)
         return pair if direction == "remove" else pair.reversed()

@@ -310,6 +310,11 @@ class Mechanism:
         return None
 
     @property
+    def sampled_group(self) -> SampledStep | None:
+        """The step with several records that it is; None: none, or beyond the engine's domain."""
+        return None
+
+    @property
     def allocated_epoch(self) -> AllocatedEpoch | None:
         """The epoch of random allocation that it is; None: none, or beyond the engine's domain."""
         return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import integer_of, probability_of
+from renyi._validation import integer_of, probability_of, uses_of
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
 from renyi.mechanisms.algebra import (
     AllocatedEpoch,
@@ -31,7 +31,9 @@ from renyi.mechanisms.algebra import (
     set_fields,
 )
 from renyi.mechanisms.steps import (
+    LARGEST_GROUP,
     LARGEST_MU,
+    MOST_SURE,
     NOTHING,
     REPLACE,
     SMALLEST_RATE,
@@ -221,6 +223,16 @@ class PoissonSampled(Sampling):
             return None
         return ((SampledStep(product_of_rates(self.sample_rate, release.rate), release.noise), 1),)
 
+    def for_group(self, size: int) -> Mechanism | None:
+        """Return the sample of all records of the group, of Gaussian noise."""
+        steps = self.gaussian_steps
+        if steps is None or len(steps) != 1 or steps[0][1] != 1:
+            return None
+        step = steps[0][0]
+        if step.rate == 1.0:
+            return Gaussian(step.noise).for_group(size)
+        return GroupSampled(Gaussian(step.noise), step.rate, size)
+
     @property
     def allocated_epoch(self) -> AllocatedEpoch | None:
         """An epoch on a sample."""
@@ -245,6 +257,90 @@ class PoissonSampled(Sampling):
             return self, 0.0
         safe = pure if rate == 1.0 else PoissonSampled(pure, rate)
         return safe, min(rate * failing * (1.0 + 2.0**-50), failing)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSampled(Sampling):
+    """Runs Gaussian noise on a Poisson sample of data in which each person has several records.
+
+    Every record enters by its own coin and moves the query by at most 1; neighbours differ by all
+    records of one person: the query moves by as many as were drawn.
+
+    Parameters
+    ----------
+    mechanism : Gaussian
+        What is done with the sample, its noise in the unit of what one record moves.
+    sample_rate : float
+        Of every record, in [0, 1].
+    records : int
+        The most that one person has, in [1, 1000]. Which ones a person has must not depend on what
+        others have.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Notes
+    -----
+    The pair is the binomial mixture of N(k, sigma^2) against N(0, sigma^2), in both directions;
+    where records are replaced, of N(-k, sigma^2) against that of N(k, sigma^2). For samples of
+    fixed size no such theorem is known.
+
+    References
+    ----------
+    Charles and others 2024, arXiv 2407.07737; Schuchardt and others 2024, arXiv 2403.04867.
+
+    Examples
+    --------
+    >>> print((GroupSampled(Gaussian(2.0), 0.01, 4) * 1000).describe())
+    1000 x
+      Poisson sample, rate 0.01, of up to 4 records a person, of
+        Gaussian noise, multiplier 2
+    """
+
+    summary = "Poisson sample, rate {sample_rate}, of up to {records} records a person, of"
+    assumption = (
+        "Poisson of several records: each of up to {records} records of a person enters each "
+        f"sample independently with probability {{sample_rate}}, {SECRET}"
+    )
+    size_matters: ClassVar[bool] = False
+
+    mechanism: Gaussian
+    sample_rate: float
+    records: int
+
+    def __post_init__(self) -> None:
+        gaussian_of(self.mechanism)
+        set_fields(
+            self,
+            sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
+            records=uses_of(self.records, "records", 1, LARGEST_GROUP),
+        )
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        noise = self.mechanism.noise_multiplier
+        if self.sample_rate == 1.0:
+            return pair_of(self.mechanism.for_group(self.records), adjacency, direction)
+        step = within_domain(SampledStep(self.sample_rate, noise, self.records))
+        return NOTHING if step is None else step_pair(step, adjacency, direction)
+
+    @property
+    def sampled_group(self) -> SampledStep | None:
+        """The step, where the chance that no record is drawn is within the range of doubles."""
+        rate = self.sample_rate
+        if rate == 1.0 or self.records * -math.log1p(-rate) > MOST_SURE:
+            return None
+        return SampledStep(rate, self.mechanism.noise_multiplier, self.records)
+
+    def for_group(self, size: int) -> Mechanism | None:
+        """Return the mechanism for the records of ``size`` people, if these are not too many."""
+        records = self.records * size
+        return (
+            GroupSampled(self.mechanism, self.sample_rate, records)
+            if records <= LARGEST_GROUP
+            else None
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,18 +20,25 @@ REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 
 # The domain of the engine. What lies outside is accounted as something less private inside, or
 # bracketed by pairs on either side: these numbers affect width, not validity.
+LARGEST_GROUP = 1000  # records
 LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
+LARGEST_MU_OF_GROUP = 1e6  # of all records together
+MOST_SURE = 600.0  # -log of the chance that no record of a group is sampled, in a split sum
 SMALLEST_RATE = 1e-100  # also the smallest noise on all of the data; less counts as none
 SMALLEST_SAMPLED_NOISE = 1e-4
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 
 
 class SampledStep(NamedTuple):
-    """Gaussian noise on a Poisson sample; rate 1: on all of the data."""
+    """Gaussian noise on a Poisson sample; rate 1: on all of the data.
+
+    Of ``records`` that come and go together each is sampled by its own coin.
+    """
 
     rate: float
     noise: float
+    records: int = 1
 
 
 CountedSteps = tuple[tuple[SampledStep, int], ...]
@@ -44,13 +51,13 @@ def distance(adjacency: Adjacency) -> int:
 
 def within_domain(step: SampledStep) -> SampledStep | None:
     """Return a step within the domain of the engine that is no more private; None: no release."""
-    rate, noise = step
+    rate, noise, records = step
     if rate == 0.0 or noise == math.inf:
         return None
     least = SMALLEST_RATE if rate == 1.0 else SMALLEST_SAMPLED_NOISE
     if rate >= SMALLEST_RATE and noise >= least:
         return step
-    return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= least else 0.0)
+    return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= least else 0.0, records)
 
 
 def product_of_rates(outer: float, inner: float) -> float:
@@ -118,13 +125,18 @@ def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName)
     With replaced records it is ((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)), exact for Gaussian
     noise.
     """
-    rate, noise = step
+    rate, noise, records = step
     if rate == 1.0:
         return gaussian_pair(distance(adjacency) / noise if noise else math.inf)
+    if records > 1:
+        if records > LARGEST_MU_OF_GROUP * noise:
+            return Pair.bracketed(REVEALED, NOTHING)
+        pair = Pair.sampled_group(rate, noise, records, adjacency == REPLACE)
+        return pair if direction == "remove" else pair.reversed()
     if adjacency == REPLACE:
         if noise == 0.0:
             return Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
-        return Pair.replaced_gaussian(rate, noise)
+        return Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], noise)
     if noise == 0.0:  # a sampled record is revealed
         pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
     else:

@@ -36,7 +36,7 @@ from renyi.matrix import (
 from renyi.mechanisms import (
     Composed,
     Gaussian,
-    GaussianMixture,
+    GroupSampled,
     MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
@@ -233,27 +233,11 @@ def _check_users(plan: TrainingPlan) -> None:
         return
     if plan.unit != "user":
         raise ValueError(f"records_per_user must be None with unit 'record', got {most!r}")
-    if plan.sampling != "poisson" or plan.adjacency == "replace_one" or plan.grid is not None:
+    if plan.sampling != "poisson" or plan.grid is not None:
         raise ValueError(
-            "records_per_user must be None but with sampling 'poisson', without a grid, where a "
-            f"user is added or removed, got {most!r}: no pair is known"
+            "records_per_user must be None but with sampling 'poisson' without a grid, "
+            f"got {most!r}: no pair is known"
         )
-
-
-def _of_user(record: Mechanism, rate: float, noise: float, most: int) -> Mechanism:
-    """Return a step for all records of a user, each of which enters by its own coin.
-
-    The binomial mixture of their number (Charles and others 2024, arXiv 2407.07737). Weights are
-    rounded so that more records enter.
-    """
-    known = (Gaussian(noise) if rate == 1.0 else record).for_group(most)
-    if known is not None:
-        return known
-    q = Fraction(rate)
-    weights = [math.comb(most, k) * q**k * (1 - q) ** (most - k) for k in range(1, most + 1)]
-    several = [min(math.nextafter(float(weight), 1.0), 1.0) for weight in weights]
-    probabilities = [max(1.0 - math.fsum(several), 0.0), *several]
-    return GaussianMixture(noise, range(most + 1), probabilities)
 
 
 class StepSettings(NamedTuple):
@@ -342,7 +326,7 @@ class TrainingPlan:
     records_per_user : int, optional
         With "user": all sizes are of records, which are sampled and clipped one by one, and no user
         has more of them than this, in [1, 1000]: see `renyi.samplers.bound_contributions`. It needs
-        "poisson" without a grid, and not "replace_one".
+        "poisson" without a grid.
     strategy : renyi.matrix.Strategy, optional
         The strategy of correlated noise, with as many steps as the run. It needs "fixed_order",
         "balls_in_bins", whose bins are then kept for all epochs, or "cyclic_poisson" and at most
@@ -612,9 +596,9 @@ class TrainingPlan:
             return self.sampler().mechanism(Gaussian(noise), self.steps)
         base = Gaussian if self.grid is None else MultivariateDiscreteGaussian
         record = self.sampler().mechanism(base(noise))
-        if self.records_per_user in (None, 1) or noise == 0.0:
+        if self.records_per_user is None:
             return record
-        return _of_user(record, self.sample_rate, noise, self.records_per_user or 1)
+        return GroupSampled(Gaussian(noise), self.sample_rate, self.records_per_user)
 
     def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
         """Return the mechanisms of ``count`` releases after so many steps, and how often each."""

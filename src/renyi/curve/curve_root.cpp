@@ -13,6 +13,7 @@
 #include "renyi/curve/saddle.hpp"
 #include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
+#include "renyi/transform/split_sum.hpp"
 
 namespace renyi {
 
@@ -83,6 +84,7 @@ CurvePoint mirrored(const CurvePoint& p, double eps) noexcept {
 
 namespace {
 
+constexpr double kBounded = 0.9;  // of the largest loss
 constexpr double kBulk = 0.5;  // of delta: beyond, saddle points are next to 0
 
 // Of the loss without a tilt.
@@ -90,9 +92,47 @@ double variance_of(const SortedSteps& c, Direction direction) noexcept {
     return tilted_moment({c.steps, direction, kInfinity}, 0.0).second;
 }
 
+// Of a step, at an output and beyond; of direction add as if there were one record.
+double tail_of(const SampledLoss& law, double x) {
+    if (!law.weighted()) return upper_tail(x).value;
+    double sum = 0.0;
+    const std::span<const double> log_weights = law.group->log_weights();
+    for (std::size_t k = 0; k < log_weights.size(); ++k)
+        sum += std::exp(log_weights[k]) * upper_tail(x - static_cast<double>(k) * law.c).value;
+    return sum;
+}
+
+double group_guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) {
+    double large = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const SampledLoss law(s, pair);
+        if (law.group && law.weighted()) large += s.count * tail_of(law, output_at(law, epsilon));
+    }
+    const double spread = SplitSum(c.steps, pair).spread();
+    const double normal = -0.5 * epsilon * epsilon / (spread * spread) - 5.0;
+    return std::max({std::log(std::max(large, kSmallestNormal)), normal, -700.0});
+}
+
+double group_guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) {
+    const double normal = gaussian_epsilon_guess(SplitSum(c.steps, pair).spread(), delta);
+    if (pair == SampledPair::add) return c.gaussian == 0.0 ? std::min(normal, kBounded * c.largest_loss) : normal;
+    double large = 0.0;
+    for (const SampledStep& s : c.steps) {
+        const SampledLoss law(s, pair);
+        if (!law.group) continue;
+        double low = 0.0, high = 40.0 + law.records() * law.c;
+        while (high - low > 0.01) (tail_of(law, 0.5 * (low + high)) * s.count > delta ? low : high) = 0.5 * (low + high);
+        double x[kLanes] = {low}, v[kLanes], density[kLanes];
+        evaluate(law, x, v, density);
+        large = std::max(large, v[0]);
+    }
+    return std::max(large, normal);
+}
+
 }  // namespace
 
 double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept {
+    if (c.has_groups) return group_guess_log_delta(c, pair, epsilon);
     const Direction direction = direction_of(pair);
     const double normal = -0.5 * epsilon * epsilon / variance_of(c, direction) - 5.0;
     const double large = std::log(std::max(plain_lower(c, direction, epsilon), kSmallestNormal));
@@ -100,6 +140,7 @@ double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) n
 }
 
 double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept {
+    if (c.has_groups) return group_guess_epsilon(c, pair, delta);
     const Direction direction = direction_of(pair);
     if (direction == Direction::add && c.gaussian == 0.0) {
         const Bracket bounds = quick_epsilon(c, direction, delta);

@@ -15,7 +15,10 @@
 #include "renyi/fp/lanes.hpp"
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/composition.hpp"
+#include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/special/normal.hpp"
+#include "renyi/transform/measure_inversion.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
@@ -99,6 +102,7 @@ constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kRemaining = 1e-15;     // of the largest loss
 constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
+constexpr double kFirstLogTilt = -5.0, kLastLogTilt = 8.0, kLogTiltError = 0.05;
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
@@ -147,7 +151,33 @@ Bracket halved(Bracket b, auto is_above) noexcept {
 
 }  // namespace
 
+namespace {
+
+// The same where records come and go together.
+double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, double epsilon) {
+    std::vector<CountedCurve> curves{{std::make_shared<const LinearCurve>(0.5 * c.gaussian), 1.0}};
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        NormalMixture p = binomial_mixture(s), q{{1.0, 0.0}};
+        if (direction == Direction::add) std::swap(p, q);
+        curves.push_back({std::make_shared<const NormalMixtureMoment>(std::move(p), std::move(q)), s.count});
+    }
+    const Least least = golden_section(kFirstLogTilt, kLastLogTilt, kLogTiltError, [&](double x) {
+        const double t = std::exp(x);
+        double exponent = log_kernel_peak(t) - t * epsilon + 1e-12 * (1.0 + t * epsilon);
+        for (const CountedCurve& k : curves) {
+            const Certified moment = k.curve->log_moment(1.0 + t).value;
+            exponent += k.count * moment.value * (1.0 + moment.relative_error) * (1.0 + 1e-12);
+        }
+        return exponent;
+    });
+    return std::min(std::exp(least.value) * raised(kManyRoundings), 1.0);
+}
+
+}  // namespace
+
 double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+    if (c.has_groups) return chernoff_delta_of_groups(c, direction, epsilon);
     return chernoff_delta(saddle_at_epsilon({c.steps, direction, kInfinity}, epsilon), epsilon);
 }
 
@@ -414,21 +444,25 @@ double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
 Complement& DirectBounds::complement() { return complement_ ? *complement_ : complement_.emplace(c_, pair_); }
 
 Bracket DirectBounds::delta_near_one(double epsilon) {
+    if (c_.has_groups) return {0.0, 1.0};
     return {complement().may_be_small() ? std::nextafter(1.0 - complement().at(epsilon), 0.0) : 0.0, 1.0};
 }
 
 bool DirectBounds::is_enough_at_zero(double delta) {
+    if (c_.has_groups) return false;
     if (!at_zero_) at_zero_ = delta_at_zero_above(c_, pair_);
     return *at_zero_ <= delta;
 }
 
 Bracket DirectBounds::delta(double epsilon) {
+    if (c_.has_groups) return {0.0, 1.0};
     if (pair_ == SampledPair::replace_one) return {0.0, replaced_delta_above(c_, epsilon)};
     const Direction direction = direction_of(pair_);
     return {plain_lower(c_, direction, epsilon), plain_upper(c_, direction, epsilon)};
 }
 
 Bracket DirectBounds::epsilon(double delta) {
+    if (c_.has_groups) return {-kInfinity, kInfinity};
     const double below = complement().epsilon_below(delta);
     if (pair_ == SampledPair::replace_one) return {below, replaced_epsilon_above(c_, delta)};
     const Bracket plain = plain_epsilon(c_, direction_of(pair_), delta);

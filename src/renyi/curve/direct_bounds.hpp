@@ -75,7 +75,7 @@ public:
     // Whether epsilon = 0 is proven to be enough.
     bool is_enough_at_zero(double delta);
 
-    // Everything else.
+    // Everything else; of groups nothing is known here.
     Bracket delta(double epsilon);
     Bracket epsilon(double delta);
 

@@ -59,6 +59,8 @@ public:
 
 private:
     bool replaces() const noexcept { return pair_ == SampledPair::replace_one; }
+    // What is known of one record, or of one that is there or not, does not serve.
+    bool only_splits() const noexcept { return replaces() || c_.has_groups; }
     // (epsilon, delta) holds, and with it all pairs of larger numbers.
     struct Held {
         double epsilon = kInfinity, delta = kInfinity;
@@ -153,8 +155,8 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     const auto with_inclusion_line = [&] { return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon))); };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
-        (replaces() ? with_sum() || with_bounds()
-                    : (!splits_.reach(epsilon) && with_line()) || with_inclusions(with_records, with_inclusion_line) ||
+        (only_splits() ? with_sum() || with_bounds()
+                       : (!splits_.reach(epsilon) && with_line()) || with_inclusions(with_records, with_inclusion_line) ||
                           (direct_->has_many_inclusions() && with_long_line()) || with_sum() ||
                           (has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
                           (!direct_->has_many_inclusions() && with_long_line()));
@@ -194,10 +196,10 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
     const auto with_inclusion_line = [&] { return with(Route::inclusion_line, inclusion_line_.epsilon(delta)); };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
-    const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
+    const bool is_next = direction_ == Direction::add && !only_splits() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
-        if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
+        if (direction_ == Direction::add || replaces() || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
         const Bracket zero = splits_.delta(0.0);
         if (zero.upper <= delta) {
             answer.upper = 0.0;
@@ -208,8 +210,8 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    replaces() ? with_sum() || with_bounds()
-               : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
+    only_splits() ? with_sum() || (c_.has_groups && with_zero()) || with_bounds()
+                  : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
                      (direct_->has_many_inclusions() && with_long_line()) || with_sum() || with_zero() ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line()) || with_bounds() ||

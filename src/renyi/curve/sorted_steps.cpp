@@ -22,7 +22,8 @@ SortedSteps sorted_steps(std::span<const SampledStep> steps) {
             squares += s.count * (least / s.sigma) * (least / s.sigma);
         } else {
             c.only_gaussian = false;
-            c.largest_loss -= s.count * std::log1p(-s.q);
+            c.has_groups |= s.records > 1;
+            c.largest_loss -= s.count * s.records * std::log1p(-s.q);
         }
     }
     if (squares > 0.0) {

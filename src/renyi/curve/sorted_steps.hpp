@@ -15,8 +15,9 @@ struct SortedSteps {
     double gaussian = 0.0;             // its square, at least the smallest normal number if there are any
     double largest_loss = 0.0;         // of Direction::add, rounded up; inf if there are Gaussian steps
     bool only_gaussian = true;
+    bool has_groups = false;  // steps with several records
 
-    bool is_single() const noexcept { return steps.size() == 1 && steps[0].count == 1.0; }
+    bool is_single() const noexcept { return steps.size() == 1 && steps[0].count == 1.0 && !has_groups; }
 };
 
 SortedSteps sorted_steps(std::span<const SampledStep> steps);

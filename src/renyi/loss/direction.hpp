@@ -10,6 +10,7 @@ enum class Direction { remove, add };
 // Equal steps of a composition.
 struct SampledStep {
     double q, sigma, count;  // q = 1: the plain Gaussian mechanism
+    int records = 1;         // that come and go together, each sampled by its own coin; with q < 1
 };
 
 }  // namespace renyi

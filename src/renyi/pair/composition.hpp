@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -26,7 +27,7 @@ struct CountedCurve {
 };
 
 struct Composition {
-    std::vector<SampledStep> steps{};  // by their rates, then by their noise
+    std::vector<SampledStep> steps{};  // by rate, noise and records
     std::vector<CountedPair> pairs{};  // pairs and curves in the order in which they came
     std::vector<CountedCurve> curves{};
 };
@@ -34,7 +35,7 @@ struct Composition {
 // Parts added up one by one. Pairs and curves are equal if they are the same object. Sums of counts are exact below 2^53.
 class Composer {
 public:
-    void add(const SampledStep& step) { steps_[{step.q, step.sigma}] += step.count; }
+    void add(const SampledStep& step) { steps_[{step.q, step.sigma, step.records}] += step.count; }
     void add(PairPointer pair, std::int64_t count) { add_to(pairs_, std::move(pair), count); }
     void add(CurvePointer curve, double count) { add_to(curves_, std::move(curve), count); }
 
@@ -57,7 +58,7 @@ private:
         }
     }
 
-    std::map<std::pair<double, double>, double> steps_;
+    std::map<std::tuple<double, double, int>, double> steps_;
     Merged<CountedPair> pairs_;
     Merged<CountedCurve> curves_;
 };

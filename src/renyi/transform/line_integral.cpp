@@ -17,7 +17,9 @@ RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
     return select(u < 0.0, exponent - std::numbers::ln2 + 1e-12, near);
 }
 
-enum class Shape { one_sided, two_sided, ratio };
+constexpr double kNoCell = -1e200;  // logarithm of its width
+
+enum class Shape { one_sided, two_sided, group, ratio };
 
 // Cells i = 0 ... n - 2 between points i and i + 1: all factors are monotone, the largest at one of the ends.
 template <Shape kShape>
@@ -32,6 +34,11 @@ RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, d
             factor[i] = at.log_factor[i];
             rising[i] = p * sine;
             falling[i] = 0.0;
+            continue;
+        }
+        if (kShape == Shape::group) {
+            to.re[i] = at.v[i] + p - at.below[i];
+            factor[i] = at.log_factor[i] + p;
             continue;
         }
         const double up = 0.5 * lane_log1p(2.0 * p * versine * (p - 1.0));
@@ -77,6 +84,12 @@ RENYI_MULTIVERSION
 void fix_two_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
                    const FixedCells& to) noexcept {
     fix_cells<Shape::two_sided>(at, n, turn, weighted, steps, count, to);
+}
+
+RENYI_MULTIVERSION
+void fix_group(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
+               const FixedCells& to) noexcept {
+    fix_cells<Shape::group>(at, n, turn, weighted, steps, count, to);
 }
 
 RENYI_MULTIVERSION
@@ -127,10 +140,10 @@ void weigh_cells(const double* x, std::size_t n, double* log_cell, double* per_w
     for (std::size_t i = 0; i + 1 < n; ++i) {
         const double width = x[i + 1] - x[i];
         const double far = x[i] > 0.0 ? x[i] : (x[i + 1] < 0.0 ? x[i + 1] : 0.0);
-        log_cell[i] = width > 0.0 ? lane_log(width > 0.0 ? width : 1.0) - 0.5 * far * far : -1e4;
+        log_cell[i] = width > 0.0 ? lane_log(width > 0.0 ? width : 1.0) - 0.5 * far * far : kNoCell;
         per_width[i] = width > 0.0 ? 1.0 / width : 0.0;
     }
-    log_cell[n - 1] = -1e4;
+    log_cell[n - 1] = kNoCell;
     per_width[n - 1] = 0.0;
 }
 
@@ -171,16 +184,28 @@ LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : l
     } else {
         for (std::size_t i = 0; i < n; ++i)
             log_factor_[i] = law_.two_sided() ? log_factor_[i] + 0.5 * x_[i] * x_[i] : v_[i];
-        cells::find_posteriors(x_.data(), n, std::log(law_.q) - std::log1p(-law_.q), law_.c, above_.data(),
-                               below_.data());
+        if (law_.group) {
+            group_above_ = GroupTurns(*law_.group, x_);
+            std::vector<double> mirrored(n);
+            for (std::size_t i = 0; i < n; ++i) mirrored[i] = -x_[i];
+            if (law_.two_sided()) group_below_ = GroupTurns(*law_.group, mirrored);
+        } else {
+            cells::find_posteriors(x_.data(), n, std::log(law_.q) - std::log1p(-law_.q), law_.c, above_.data(),
+                                   below_.data());
+        }
     }
     cells::weigh_cells(x_.data(), n, log_cell_.data(), per_width_.data());
+}
+
+// An output with little beyond.
+double LineIntegral::far_right() const noexcept {
+    return law_.group ? law_.group->reach(0.5 * kFarRight * kFarRight) : kFarRight + law_.c;
 }
 
 // From the left to where all windows have closed on every line, or the density is nothing. The odds of the sampled
 // component, e^{V - least} - 1 on one side, grow by e^{c width} from point to point.
 void LineIntegral::add_points() {
-    const double least = law_.is_ratio() ? -1.0 : std::log1p(-law_.q), c = law_.c;
+    const double least = law_.is_ratio() ? -1.0 : law_.least_factor(), c = law_.c;
     const double log_odds = law_.is_ratio() ? 0.0 : std::log(law_.q) - least;
     double lowest = kInfinity, nearest = kInfinity, highest = 0.0, closing = kInfinity;
     for (const LossStep& s : window_) {
@@ -191,6 +216,7 @@ void LineIntegral::add_points() {
     }
     if (!(closing < highest)) closing = highest;
     const double end = (highest - 2.5 * least + 3.0 * std::min(lowest, highest)) / 0.28;
+    const double dead_from = law_.group ? law_.group->reach(0.5 * kDead * kDead) : kDead + c;
     const bool closes = window_.falling() != nullptr;
     double x = x_.back();
     for (int i = 0; i < kMostPoints - 16; ++i) {
@@ -198,28 +224,36 @@ void LineIntegral::add_points() {
         double width = kNormalCell, size = 0.0;
         const double other = law_.two_sided() ? lane_exp(std::min(log_odds - c * x - 0.5 * c * c, 700.0)) : 0.0;
         const double odds = lane_exp(std::min(log_here, 700.0));
-        const bool dead = x > kDead + c;
+        const bool dead = x > dead_from;
         if (dead) width = kDeadCell * x;
-        if (odds + other > kStill * lowest) {
+        const GroupLoss::Rise up = law_.group ? law_.group->rise(x) : GroupLoss::Rise{};
+        const GroupLoss::Rise down = law_.group && law_.two_sided() ? law_.group->rise(-x) : GroupLoss::Rise{};
+        const bool moves = law_.group ? up.size + down.size > kStill * lowest : odds + other > kStill * lowest;
+        if (moves) {
             const double log_other = lane_log1p(other);
             size = log_here > 690.0 ? log_here : lane_log1p(odds) + log_other;
             double slope = c * (odds / (1.0 + odds) + other / (1.0 + other));
+            double v = least + size - (law_.two_sided() ? least + 2.0 * log_other : 0.0);
             if (law_.is_ratio()) {
                 size = odds;
                 slope = c * odds;
+                v = least + size;
+            } else if (law_.group) {
+                size = up.size + down.size;
+                slope = c * (up.number + down.number);
+                v = up.size + (law_.two_sided() ? -down.size : least);
             }
             // Longer ones where no window opens or closes.
             const bool is_quiet = dead || size < 0.25 * nearest || size > 2.5 * closing;
             width = std::min(width, (is_quiet ? 4.0 : 1.0) * kRelativeCell * size / slope);
             // And short against the tails of the windows, which may be narrow against the least loss.
-            const double v = least + size - (law_.two_sided() ? least + 2.0 * log_other : 0.0);
             for (const LossStep& s : window_)
                 if (!dead)
                     width = std::min(width, std::max(kTailCell * s.width, 0.25 * std::fabs(v - s.level)) / slope);
         }
         x += width;
         x_.push_back(x);
-        if (x > 0.5 && (closes ? size > end : x > kFarRight + c && (size > 1.5 * highest || x > kDead + c))) break;
+        if (x > 0.5 && (closes ? size > end : x > far_right() && (size > 1.5 * highest || dead))) break;
     }
 }
 
@@ -235,10 +269,21 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
     cells::StepLine steps[LossWindow::kMost];
     int count = 0;
     for (const LossStep& s : window_) steps[count++] = {s.level, 1.0 / s.width, s.sign};
+    const double *above = above_.data(), *below = below_.data();
+    std::vector<double> risen, fallen(law_.group ? x_.size() : 0, 0.0);
+    if (law_.group) {
+        risen.resize(x_.size());
+        std::fill_n(falling, n, 0.0);
+        group_above_.turn(angle, risen.data(), rising);
+        if (law_.two_sided()) group_below_.turn(angle, fallen.data(), falling);
+        above = risen.data();
+        below = fallen.data();
+    }
     const auto fix = law_.is_ratio()    ? cells::fix_ratio
+                     : law_.group       ? cells::fix_group
                      : law_.two_sided() ? cells::fix_two_sided
                                         : cells::fix_one_sided;
-    fix({v_.data(), log_factor_.data(), above_.data(), below_.data(), log_cell_.data()}, n, line.turn,
+    fix({v_.data(), log_factor_.data(), above, below, log_cell_.data()}, n, line.turn,
         law_.weighted() ? 1.0 : 0.0, steps, count,
         {line.re.data(), line.high.data(), line.low.data(), line.fixed.data(), rising, falling, factor});
     close_ends(line);
@@ -253,20 +298,23 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
 // e^{L-} falls, so that Im V has a bound: enough unless losses are small.
 void LineIntegral::close_ends(Line& line) const noexcept {
     const std::size_t last = x_.size() - 1;
-    const double t2 = line.turn.tangent * line.turn.tangent, least = law_.is_ratio() ? -1.0 : std::log1p(-law_.q);
+    const double t2 = line.turn.tangent * line.turn.tangent,
+                 least = law_.is_ratio() ? -1.0 : law_.least_factor();
     const bool bounded = line.angle > kSteepAngle;
     line.reached = bounded ? line.re[last] : (1.0 - t2) * line.re[last] + 2.0 * t2 * least;
-    line.turned = bounded ? (law_.two_sided() ? 2.0 : 1.0) * line.angle : line.high[last];
+    line.turned = bounded ? (law_.two_sided() ? 2.0 : 1.0) * law_.records() * line.angle : line.high[last];
     line.is_past = !(x_[last] < 0.5) && !(bounded && law_.is_ratio());
     line.left = line.right = 0.0;
+    // On the left arg e^{L-} may rise further; where tan(theta) <= 1 the windows close sooner than that.
+    const double turned_left = line.high[0] + (bounded && law_.two_sided() ? law_.records() * line.angle : 0.0);
     for (const LossStep& s : window_) {
         const double scale = 1.0 / s.width;
         if (s.sign < 0.0) {
             line.is_past = line.is_past && line.reached > s.level;
-            line.left += std::max(log_cdf_bound((s.level - line.re[0]) * scale, line.high[0] * scale), 0.0);
+            line.left += std::max(log_cdf_bound((s.level - line.re[0]) * scale, turned_left * scale), 0.0);
             line.right += log_cdf_bound((s.level - line.re[last]) * scale, line.turned * scale);
         } else {
-            line.left += log_cdf_bound((line.re[0] - s.level) * scale, line.high[0] * scale);
+            line.left += log_cdf_bound((line.re[0] - s.level) * scale, turned_left * scale);
             // 1 + e^{(v^2 - u^2)/2}/2 at most, where v <= tan(theta) (u + m) or its bound.
             const double m = bounded ? line.turned * scale : (std::fabs(s.level) - 2.0 * least) * scale;
             const double largest = 0.5 * m * m * (bounded ? 1.0 : t2 / (1.0 - t2));
@@ -292,7 +340,8 @@ bool LineIntegral::falls_beyond(const Line& line, double slope, double y, bool i
 double LineIntegral::log_bound(double angle, double tilt, double y, const LineRange& range) const {
     const Line& line = line_at(angle);
     const double slope = law_.sign() * tilt, weighted = law_.weighted() ? 1.0 : 0.0;
-    const bool closes = window_.falling() != nullptr, is_far = !law_.is_ratio() && x_.back() > kFarRight + law_.c;
+    const bool closes = window_.falling() != nullptr, 
+               is_far = !law_.is_ratio() && x_.back() > far_right();
     const bool is_moved = !closes || (is_far && !falls_beyond(line, slope, y, false));
     if (!falls_beyond(line, slope, y, is_moved)) return kInfinity;
     const double base = 0.5 * line.turn.a * line.turn.a - kHalfLog2Pi;
@@ -315,19 +364,23 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     };
     if (!(range.first > kFirst)) {
         const double far = slope >= 0.0 ? line.re[0] : (law_.two_sided() ? -1e6 : law_.least());
-        const double turned = y > 0.0 ? 0.0 : line.high[0] + (law_.two_sided() ? angle : 0.0);
+        const double turned = y > 0.0 ? 0.0 : line.high[0] + (law_.two_sided() ? law_.records() * angle : 0.0);
         keep(weighted * log_factor_[0] + slope * far - y * turned + line.left - 0.5 * kFirst * kFirst);
     }
     if (!(range.last < kInfinity)) {
-        // The density itself has the factor 1 - q + q e^w at most. Nodes: s f(x) + integral.
+        // The density itself has the factor 1 - q + q e^w at most, of every record. Nodes: s f(x) + integral.
         const double moved = is_moved && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
+        const bool has_tail = is_moved && law_.weighted() && law_.group;
+        const double log_tail =
+            has_tail ? law_.group->log_tail(x_[last]) + kHalfLog2Pi : kHalfOverDensity - 0.5 * moved * moved;
         const double turned = y > 0.0 ? line.low[last] : line.turned;
-        keep(slope * line.re[last] - y * turned + line.right + (is_moved ? 0.0 : line.fixed[last]) + kHalfOverDensity +
-             range.spacing - 0.5 * moved * moved);
+        keep(slope * line.re[last] - y * turned + line.right + (is_moved ? 0.0 : line.fixed[last]) + log_tail +
+             range.spacing);
     }
     while (terms % kLanes != 0) keep(-1e300);
     const double top = cells::largest_of(exponent, terms);
-    return base + top + std::log(cells::sum_exponentials(exponent, per_width, terms, range.spacing, top)) + 1e-6;
+    const double off = law_.group ? 1e-10 * (std::fabs(slope) + std::fabs(y)) : 0.0;  // of the turns
+    return base + top + std::log(cells::sum_exponentials(exponent, per_width, terms, range.spacing, top)) + 1e-6 + off;
 }
 
 }  // namespace renyi

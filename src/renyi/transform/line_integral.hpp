@@ -40,6 +40,9 @@ void fix_one_sided(const CellArrays& at, int n, const Rotation& turn, double wei
                    const FixedCells& to) noexcept;
 void fix_two_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
                    const FixedCells& to) noexcept;
+// Of a group: `above` and `below` are how much L+ and L- rise on the line, and rising and falling are filled in.
+void fix_group(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
+               const FixedCells& to) noexcept;
 // Of ratios: `above` is 1 + V, `log_factor` its logarithm.
 void fix_ratio(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
                const FixedCells& to) noexcept;
@@ -95,6 +98,7 @@ private:
     };
 
     void add_points();
+    double far_right() const noexcept;
     const Line& line_at(double angle) const;
     void close_ends(Line& line) const noexcept;
     bool falls_beyond(const Line& line, double slope, double y, bool is_moved) const noexcept;
@@ -104,6 +108,7 @@ private:
     // At the ends of the cells: x, V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}; of ratios
     // x, V, w and 1 + V.
     std::vector<double> x_, v_, log_factor_, above_, below_;
+    GroupTurns group_above_, group_below_;  // in place of the posteriors
     std::vector<double> log_cell_, per_width_;  // the largest normal density of a cell times its width; 1/width
     mutable std::vector<Line> lines_;           // asked for so far
 };

@@ -23,8 +23,6 @@ RENYI_INLINE double loss_above(double q, double one_minus_q, double w) noexcept 
 
 }  // namespace
 
-double SampledLoss::least() const noexcept { return is_ratio() ? -1.0 : two_sided() ? -kInfinity : std::log1p(-q); }
-
 RENYI_MULTIVERSION
 static void fill_one_sided(double q, double one_minus_q, double c, double weight, const double* x, std::size_t n,
                            double* v, double* log_density) noexcept {
@@ -58,8 +56,27 @@ static void fill_ratio(double c, double weight, const double* x, std::size_t n, 
     }
 }
 
-void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density) noexcept {
-    if (law.is_ratio()) {
+static void evaluate_group(const SampledLoss& law, std::span<const double> x, double* v, double* log_density,
+                           double* error) {
+    const std::size_t n = x.size();
+    std::vector<double> other(n, 0.0), other_error(n, 0.0), error_of_v(n);
+    law.group->evaluate(x, v, error_of_v.data());
+    for (std::size_t i = 0; i < n; ++i) log_density[i] = (law.weighted() ? v[i] : 0.0) - 0.5 * (x[i] * x[i]);
+    if (law.two_sided()) {
+        std::vector<double> mirrored(n);
+        for (std::size_t i = 0; i < n; ++i) mirrored[i] = -x[i];
+        law.group->evaluate(mirrored, other.data(), other_error.data());
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        v[i] -= other[i];
+        if (error) error[i] = error_of_v[i] + other_error[i] + std::fabs(v[i]);
+    }
+}
+
+void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density, double* error) {
+    if (law.group) {
+        evaluate_group(law, x, v, log_density, error);
+    } else if (law.is_ratio()) {
         fill_ratio(law.c, law.weighted() ? 1.0 : 0.0, x.data(), x.size(), v, log_density);
     } else if (law.two_sided()) {
         fill_two_sided(law.q, law.one_minus_q, law.c, x.data(), x.size(), v, log_density);
@@ -73,7 +90,25 @@ Rotation rotation(const SampledLoss& law, double angle) noexcept {
     return {angle / law.c, std::sin(angle), 2.0 * half_sine * half_sine, std::tan(angle)};
 }
 
+namespace {
+
+// By halving, to a hundredth.
+double output_of_group(const SampledLoss& law, double loss) noexcept {
+    const auto value = [&](double x) {
+        const double other = law.two_sided() ? law.group->rise(-x).size : -law.least();
+        return law.group->rise(x).size - other;
+    };
+    if (!(loss > law.least())) return -kInfinity;
+    double low = -40.0, high = 40.0 + law.records() * law.c;
+    while (value(high) < loss && high < 1e6) high *= 2.0;
+    while (high - low > 0.01) (value(0.5 * (low + high)) < loss ? low : high) = 0.5 * (low + high);
+    return high;
+}
+
+}  // namespace
+
 double output_at(const SampledLoss& law, double loss) noexcept {
+    if (law.group) return output_of_group(law, loss);
     if (law.is_ratio()) return loss > -1.0 ? std::log1p(loss) / law.c + 0.5 * law.c : -kInfinity;
     // e^w = 1 + expm1(loss)/q
     if (loss > 600.0) return (loss - std::log(law.q)) / law.c + 0.5 * law.c;

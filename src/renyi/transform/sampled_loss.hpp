@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "renyi/loss/direction.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/normal.hpp"
+#include "renyi/transform/group_loss.hpp"
 
 namespace renyi {
 
@@ -21,6 +23,8 @@ namespace renyi {
 //     remove         phi(x) e^{L+(x)}       L+             loss  V
 //     add            phi(x)                 L+             loss -V
 //     replace_one    phi(x) e^{L+(x)}       L+ - L-        loss  V
+//
+// With m records that come and go together e^{L+} is a product of m factors of this kind (group_loss.hpp).
 //
 // What is summed over the batches of a random allocation, the likelihood ratio of one batch less 1, in its place:
 //     V(x) = e^w - 1,  w = c x - c^2/2,     of mean 0 under phi
@@ -41,9 +45,15 @@ constexpr double kLogLargestRatio = 300.0;  // of 1 + V, which is cut there
 struct SampledLoss {
     double q, one_minus_q, c;
     SampledPair pair;
+    std::shared_ptr<const GroupLoss> group{};  // empty for one record
 
     SampledLoss(double rate, double noise, SampledPair kind) noexcept
         : q(rate), one_minus_q(1.0 - rate), c(1.0 / noise), pair(kind) {}
+    SampledLoss(const SampledStep& step, SampledPair kind) : SampledLoss(step.q, step.sigma, kind) {
+        if (step.records > 1) group = std::make_shared<const GroupLoss>(q, c, step.records);
+    }
+
+    int records() const noexcept { return group ? group->records() : 1; }
 
     double sign() const noexcept {  // loss = sign V
         return pair == SampledPair::add || pair == SampledPair::reversed_ratio ? -1.0 : 1.0;
@@ -53,11 +63,15 @@ struct SampledLoss {
     }
     bool two_sided() const noexcept { return pair == SampledPair::replace_one; }
     bool is_ratio() const noexcept { return pair >= SampledPair::ratio; }
-    double least() const noexcept;  // of V, where it is one-sided: log(1-q), or -1 of a ratio
+    // Of V, where it is one-sided: of L+, or -1 of a ratio.
+    double least() const noexcept { return is_ratio() ? -1.0 : two_sided() ? -kInfinity : least_factor(); }
+    double least_factor() const noexcept { return records() * std::log1p(-q); }  // of L+
 };
 
-// V and the logarithm of the density (without 1/sqrt(2 pi)) at the nodes; spans of one length, a multiple of kLanes.
-void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density) noexcept;
+// V and the logarithm of the density (without 1/sqrt(2 pi)) at the nodes; spans of one length, a multiple of kLanes. Of
+// a group what both are off, too, if asked, in u.
+void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density,
+              double* error = nullptr);
 
 // The line Im x = a: sine, versine (1 - cos) and tangent of c a.
 struct Rotation {

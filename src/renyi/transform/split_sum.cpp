@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/special/normal.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
@@ -47,9 +48,10 @@ SplitSum SplitSum::of_ratios(double count, double sigma, SampledPair pair) { ret
 double SplitSum::spread() const {
     double variance = gaussian_;
     for (const SampledStep& s : steps_) {
-        const SampledLoss law{s.q, s.sigma, pair_};
+        const SampledLoss law(s, pair_);
         const double far = std::sqrt(2.0 * (5.0 + std::log(s.count)));
-        const double end = std::min(far, 5.0);
+        const double number = law.group ? law.group->rise(far).number : 1.0;
+        const double end = std::min(far, 5.0) + (number - 1.0) * law.c;
         double sum = 0.0;
         constexpr int kPoints = 64;
         double x[kPoints], v[kPoints], density[kPoints];
@@ -65,7 +67,7 @@ double SplitSum::spread() const {
 // Of V, where it is bounded.
 double SplitSum::least_sum() const noexcept {
     double sum = 0.0;
-    for (const SampledStep& s : steps_) sum += s.count * SampledLoss(s.q, s.sigma, pair_).least();
+    for (const SampledStep& s : steps_) sum += s.count * SampledLoss(s, pair_).least();
     return sum;
 }
 
@@ -84,9 +86,10 @@ std::vector<double> SplitSum::negligible_levels() const {
     std::vector<double> result;
     for (const SampledStep& s : steps_) {
         const double depth = kNothing + 4.0 - log_delta_ + std::log(s.count * static_cast<double>(steps_.size()));
-        const double x =
+        const SampledLoss law(s, pair_);
+        const double single =
             std::max(std::sqrt(2.0 * depth), 1.0 / s.sigma + std::sqrt(2.0 * std::max(depth + std::log(s.q), 1.0)));
-        const SampledLoss law{s.q, s.sigma, pair_};
+        const double x = law.group ? law.group->reach(depth) : single;
         const double outputs[kLanes] = {x};
         double v[kLanes], density[kLanes];
         evaluate(law, outputs, v, density);
@@ -135,7 +138,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     outer_ = falling(outermost, (outermost - reach_of_add(epsilon)) / (kAddSteep * deviations_));
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
+        const SampledLoss law(steps_[i], pair_);
         SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
         const double width = pair_ == SampledPair::add ? outer_.width : outer[i] / outer_steep;
@@ -380,7 +383,7 @@ bool SplitSum::find_closed_part_of_add(const std::vector<SplitStep>& steps) {
         if (!(kept > 2.0 * off) || !below.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0)) return false;
         const WindowedNodes::Rise rise = below.nodes().rise();
         const double least = s.law.least(), risen = rise.value / kept;
-        const double rise_error = rise.error + below.missed() / s.law.one_minus_q;
+        const double rise_error = rise.error + below.missed() * std::exp(-s.law.least_factor());
         closed_.log_kept += s.count * std::log1p(-lost);
         closed_.kept_error += s.count * (2.0 * off / kept + 4.0 * kUnitRoundoff * lost);
         closed_.grown += s.count * (least + std::log1p(risen));
@@ -445,8 +448,8 @@ bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
         if (!(error < kMostError)) {  // nothing against delta, or below the range of doubles
             const double mass = std::exp(log_mass) * (1.0 + 1e-9) + kSmallestNormal;
             closed_.ignored += s.count * mass;
-            // |1 - e^-loss| <= max(1, q/(1 - q)), since e^-loss <= 1/(1 - q).
-            s.left_out.error = mass * std::max(1.0, s.law.q / s.law.one_minus_q);
+            // |1 - e^-loss| <= max(1, e^-least - 1).
+            s.left_out.error = mass * std::max(1.0, std::expm1(-s.law.least_factor()));
             s.has_masses = count_ > kMany;
             continue;
         }
@@ -480,13 +483,29 @@ double log_one_above(const std::vector<double>& counts, const std::vector<Window
 
 }  // namespace
 
+namespace {
+
+constexpr double kLargestOrder = 1e6;
+constexpr double kWeightError = 0x1p-40;  // relative, of weights and means
+
+// log E_Q[(P/Q)^-s] of one step, rounded up; infinite where it is not known.
+double log_reverse_moment(const SampledLoss& law, double s) {
+    if (!law.group) {
+        const Certified a = log_a(law.q, 1.0 / law.c, -s);
+        return a.value * (1.0 + a.relative_error + 0x1p-50);
+    }
+    if (!(1.0 + s <= kLargestOrder)) return kInfinity;
+    NormalMixture p = binomial_mixture({law.q, 1.0 / law.c, 1.0, law.records()}, true);
+    const Certified k = NormalMixtureMoment({{1.0, 0.0}}, std::move(p)).log_moment(1.0 + s).value;
+    return k.value * (1.0 + k.relative_error + 0x1p-50) + kWeightError * (1.0 + s);
+}
+
+}  // namespace
+
 // log E_Q[e^{-s S}] (remove) or log E_P[e^{s S}] (add) of the whole sum, rounded up: log A at order -s.
 double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) const {
     double k = 0.5 * gaussian_ * s * (s + 1.0) * raised(6);
-    for (const SplitStep& step : steps) {
-        const Certified a = log_a(step.law.q, 1.0 / step.law.c, -s);
-        k += step.count * a.value * (1.0 + a.relative_error + 0x1p-50);
-    }
+    for (const SplitStep& step : steps) k += step.count * log_reverse_moment(step.law, s);
     return k;
 }
 

@@ -43,6 +43,9 @@ public:
     Value value(double epsilon) const noexcept;
 
     Bracket delta(double epsilon) const noexcept;
+    // Standard deviation of the sum of losses, roughly, but for what happens in less than one of e^5 runs.
+    double spread() const;
+
     // Newton's method on the nodes, then outward until the certified delta is on the right side.
     Bracket epsilon(double delta, double start) const noexcept;
 
@@ -104,7 +107,6 @@ private:
     double reach_of_add(double epsilon) const noexcept;
     double lost(double epsilon) const noexcept;
     Value closed_part(double epsilon) const noexcept;
-    double spread() const;
 
     SampledPair pair_;
     std::vector<SampledStep> steps_;

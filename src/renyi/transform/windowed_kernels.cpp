@@ -219,10 +219,10 @@ void bound_losses(const LossFacts& law, const double* x, const double* v, std::s
             rounding[i] = kBasic + x[i] * x[i] + 4.0 * (c * __builtin_fabs(x[i]) + half);
         return;
     }
-    if (law.two_sided) {
+    if (law.two_sided && !law.known) {
         for (std::size_t i = 0; i < n; ++i)
             loss_error[i] = (7.0 + 2.0 * (c * __builtin_fabs(x[i]) + half)) * (__builtin_fabs(v[i]) + 2.0 * least);
-    } else {
+    } else if (!law.known) {
         for (std::size_t i = 0; i < n; ++i)
             loss_error[i] = (6.0 + 2.0 * __builtin_fabs(c * x[i] - half)) * __builtin_fabs(v[i]);
     }

@@ -75,7 +75,7 @@ Excess sum_centred_excess(const double* log_weight, const double* loss, const do
 // and |L-| <= |least| where L+ decides.
 struct LossFacts {
     double c, least;  // |least|
-    bool two_sided, ratio;
+    bool two_sided, ratio, known;  // losses of which the error is known
 };
 void bound_losses(const LossFacts& law, const double* x, const double* v, std::size_t n, double* loss_error,
                   double* rounding) noexcept;

@@ -27,12 +27,13 @@ void WindowedNodes::fill(double first, double last, double step, double toleranc
     for (std::size_t i = 0; i < n; ++i) x[i] = (start + static_cast<double>(i)) * step;
     first_ = x[0] - step;
     last_ = x[n - 1] + step;
-    evaluate(law_, {x, n}, v, log_weight);
+    evaluate(law_, {x, n}, v, log_weight, loss_error);
     windowed::StepAt steps[LossWindow::kMost];
     int count = 0;
     for (const LossStep& s : window_) steps[count++] = {s.level, 1.0 / s.width, s.sign};
-    const double least = law_.is_ratio() ? 1.0 : -std::log1p(-law_.q);
-    windowed::bound_losses({law_.c, least, law_.two_sided(), law_.is_ratio()}, x, v, n, loss_error, rounding);
+    const double least = law_.is_ratio() ? 1.0 : -law_.least_factor();
+    windowed::bound_losses({law_.c, least, law_.two_sided(), law_.is_ratio(), law_.group != nullptr}, x, v, n,
+                           loss_error, rounding);
     windowed::add_windows(v, loss_error, n, steps, count, log_weight, rounding);
     const double log_step = std::log(step) - kHalfLog2Pi;
     for (std::size_t i = 0; i < n; ++i) log_weight[i] += log_step;
@@ -244,6 +245,10 @@ bool WindowedLaw::discretise(double tilt, double y, double target, double farthe
     return true;
 }
 
+double WindowedLaw::most_angle(double shift) const noexcept {
+    return std::min(shift * law_.c, law_.group ? law_.group->largest_angle() : kInfinity);
+}
+
 namespace {
 
 struct LineStep {
@@ -273,7 +278,7 @@ LineStep longest_step(int start, int lowest, const StepAt& step_at) {
 // The angle that allows the longest step: growth is about y V sin(angle) and that of a shifted normal density.
 double WindowedLaw::choose_step(double scale, double tilt, double y, double target, bool decay) {
     const double sigma = 1.0 / law_.c;
-    const int lowest = first_rank_below(kLargestShift * law_.c);
+    const int lowest = first_rank_below(most_angle(kLargestShift));
     const auto step_at = [&](int rank) {
         const double angle = line_angle(rank), grown = line_->log_bound(angle, tilt, -y);
         return 2.0 * std::numbers::pi * (angle * sigma) / (target + std::max(grown - scale, 0.0) + 1.0);
@@ -296,10 +301,11 @@ double WindowedLaw::choose_step(double scale, double tilt, double y, double targ
 bool WindowedLaw::discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay) {
     if (!(scale > -1e290 && scale < 1e290)) return false;
     step_ = choose_step(scale, tilt, y, target, decay);
-    const double c = law_.c, reach = std::sqrt(2.0 * (target + 6.0)),
+    const double c = law_.records() * law_.c, reach = std::sqrt(2.0 * (target + 6.0)),
                  positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
+    const double beyond = law_.group && positive == 0.0 ? law_.group->reach(2.0 * (target + 6.0)) : c + reach;
     // The tilt moves the normal density by its size times c; ratios grow too fast for that, so that the window decides.
-    double first = -reach, last = law_.is_ratio() && positive > 0.0 ? kInfinity : c + reach + positive * c;
+    double first = -reach, last = law_.is_ratio() && positive > 0.0 ? kInfinity : beyond + positive * c;
     for (const LossStep& step : window_)
         if (step.sign > 0.0) last = std::max(last, output_at(law_, step.level + reach * step.width));
     if (const LossStep* falling = window_.falling())
@@ -343,7 +349,7 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
     // Lines far beside the axis serve where the window opens among losses that are not small.
     const double most = law_.is_ratio() || step.level - law_.least() < 1.0 ? kSteepAngle : kLargestAngle;
     double result = 0.0;
-    int rank = first_rank_below(std::min({std::asin(sine), most, 1.5 * kLargestShift * law_.c}));
+    int rank = first_rank_below(std::min({std::asin(sine), most, most_angle(1.5 * kLargestShift)}));
     for (const int end = rank + kMostLines; rank < end; ++rank) {
         const double here = line_->log_bound(line_angle(rank), tilt, y) - log_moment;
         if (result < 0.0 && here > result) break;
@@ -360,7 +366,7 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
 // 1 + |u|. Below the edge, where next to nothing is let through, nothing is moved. The exponent on the edge is convex
 // in theta.
 double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) const {
-    if (law_.is_ratio() || law_.two_sided()) return 0.0;
+    if (law_.is_ratio() || law_.two_sided() || law_.group) return 0.0;
     const double c = law_.c, least = law_.least(), weighted = law_.weighted() ? 1.0 : 0.0;
     const double slope = law_.sign() * tilt;
     double opens = kInfinity, lowest = kInfinity, widest = 0.0, squares = 0.0;
@@ -459,15 +465,18 @@ double WindowedLaw::log_moment_above(double tilt) const {
 }
 
 void WindowedLaw::discretise_roughly(double farthest) {
-    angle_ = std::min(0.5, 4.0 * law_.c);
+    angle_ = std::min(0.5, most_angle(4.0));
+    const double c = law_.records() * law_.c;
     double step = std::min(0.12 / law_.c, 0.3);
-    decay_angle_ = 0.5 * std::min(kSteepAngle, kLargestShift * law_.c);
+    decay_angle_ = 0.5 * std::min(kSteepAngle, most_angle(kLargestShift));
     const double positive = std::max(law_.sign() * farthest, 0.0);
-    double last = law_.is_ratio() && positive > 0.0 ? kInfinity : law_.c + kRoughReach + positive * law_.c;
+    const double beyond =
+        law_.group && positive == 0.0 ? law_.group->reach(0.5 * kRoughReach * kRoughReach) : c + kRoughReach;
+    double last = law_.is_ratio() && positive > 0.0 ? kInfinity : beyond + positive * c;
     if (const LossStep* f = window_.falling())
         last = std::min(last, output_at(law_, f->level + positive * f->width * f->width + kRoughReach * f->width));
     last = std::max(last, -kRoughReach + 1.0);
-    if (!std::isfinite(last)) last = law_.c + kRoughReach;
+    if (!std::isfinite(last)) last = beyond;
     step = std::max(step, (last + kRoughReach) / kMostRough);
     left_out_ = 0.0;
     nodes_.fill(-kRoughReach, last, step, 1e-9 / (1.0 + farthest));

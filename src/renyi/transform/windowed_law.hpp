@@ -149,6 +149,7 @@ private:
     double log_node_error(const LineIntegral& line, double tilt, double y) const;
     std::pair<double, double> missed_parts() const;
     double choose_step(double scale, double tilt, double y, double target, bool decay);
+    double most_angle(double shift) const noexcept;
 
     SampledLoss law_;
     LossWindow window_;

@@ -144,12 +144,13 @@ struct DecayStep {
 // m and arg the modulus and argument of 1 + p (e^{i theta} - 1):
 //     E = a^2/2 + weighted log m_+ + slope (log m_+ - log m_-) - y (arg_+ + arg_-) + windows,
 // and for every step of the window, at u + i v against u_0:  v^2/2 + log Phi(u) - log Phi(u_0).
-// Of ratios p = 1 + V is multiplied by e^{i theta}: Re V moves by -p (1 - cos theta), Im V is p sin theta.
-enum class Shape { one_sided, two_sided, ratio };
+// Of a group log m_+, log m_- and the sum of the arguments are known. Of ratios p = 1 + V is multiplied by e^{i theta}:
+// Re V moves by -p (1 - cos theta), Im V is p sin theta.
+enum class Shape { one_sided, two_sided, group, ratio };
 
 template <Shape kShape>
-RENYI_INLINE double add_decay(const double* weight, const double* above, const double* below, std::size_t n,
-                              const DecayLine& at, const DecayStep* steps, int count) noexcept {
+RENYI_INLINE double add_decay(const double* weight, const double* above, const double* below,
+                              const double* argument, std::size_t n, const DecayLine& at, const DecayStep* steps, int count) noexcept {
     const DecayLine k = at;
     double sum[kLanes] = {};
     for (std::size_t block = 0; block < n; block += kLanes) {
@@ -160,6 +161,10 @@ RENYI_INLINE double add_decay(const double* weight, const double* above, const d
             if (kShape == Shape::ratio) {
                 re[i] = -p * k.versine;
                 im[i] = p * k.sine;
+            } else if (kShape == Shape::group) {
+                up = p;
+                re[i] = p - below[block + i];
+                im[i] = argument[block + i];
             } else {
                 up = 0.5 * lane_log1p(2.0 * p * k.versine * (p - 1.0));
                 re[i] = up;
@@ -186,21 +191,27 @@ RENYI_INLINE double add_decay(const double* weight, const double* above, const d
 }
 
 RENYI_MULTIVERSION
-double add_one_sided(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
+double add_one_sided(const double* weight, const double* above, const double* below, const double* argument, std::size_t n, const DecayLine& at,
                      const DecayStep* steps, int count) noexcept {
-    return add_decay<Shape::one_sided>(weight, above, below, n, at, steps, count);
+    return add_decay<Shape::one_sided>(weight, above, below, argument, n, at, steps, count);
 }
 
 RENYI_MULTIVERSION
-double add_two_sided(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
+double add_two_sided(const double* weight, const double* above, const double* below, const double* argument, std::size_t n, const DecayLine& at,
                      const DecayStep* steps, int count) noexcept {
-    return add_decay<Shape::two_sided>(weight, above, below, n, at, steps, count);
+    return add_decay<Shape::two_sided>(weight, above, below, argument, n, at, steps, count);
 }
 
 RENYI_MULTIVERSION
-double add_ratio(const double* weight, const double* above, const double* below, std::size_t n, const DecayLine& at,
+double add_group(const double* weight, const double* above, const double* below, const double* argument, std::size_t n,
+                 const DecayLine& at, const DecayStep* steps, int count) noexcept {
+    return add_decay<Shape::group>(weight, above, below, argument, n, at, steps, count);
+}
+
+RENYI_MULTIVERSION
+double add_ratio(const double* weight, const double* above, const double* below, const double* argument, std::size_t n, const DecayLine& at,
                  const DecayStep* steps, int count) noexcept {
-    return add_decay<Shape::ratio>(weight, above, below, n, at, steps, count);
+    return add_decay<Shape::ratio>(weight, above, below, argument, n, at, steps, count);
 }
 
 // p = odds/(1 + odds), log odds = start + c x.
@@ -219,6 +230,12 @@ void find_log_cdf(const double* u, std::size_t n, double* log_cdf) noexcept {
 
 }  // namespace
 
+namespace {
+
+constexpr double kNowhere = -1e100;  // an output at which no record was in the sample
+
+}  // namespace
+
 DecayByNodes::DecayByNodes(const WindowedNodes& nodes, double tilt, double highest, double left_out)
     : law_(nodes.law_), window_(nodes.window_), tilt_(tilt), highest_(highest), left_out_(left_out) {
     double sum = 0.0;
@@ -227,12 +244,15 @@ DecayByNodes::DecayByNodes(const WindowedNodes& nodes, double tilt, double highe
     std::vector<double> above(n), below(n, 0.0);
     if (law_.is_ratio()) {
         for (std::size_t i = 0; i < n; ++i) above[i] = 1.0 + nodes.v_[i];
+    } else if (law_.group) {
+        above = nodes.x_;
+        for (std::size_t i = 0; i < n; ++i) below[i] = -above[i];
     } else {
         const double start = std::log(law_.q) - std::log1p(-law_.q) - 0.5 * law_.c * law_.c;
         find_posteriors(nodes.x_.data(), n, start, law_.c, above.data());
         if (law_.two_sided()) find_posteriors(nodes.x_.data(), n, start, -law_.c, below.data());
     }
-    above[0] = below[0] = 0.0;  // the merged nodes
+    above[0] = below[0] = law_.group ? kNowhere : 0.0;  // the merged nodes
     for (auto* part : {&open_, &edge_})
         for (auto* a : {&part->weight, &part->above, &part->below}) a->reserve(n + kLanes);
     for (std::size_t i = 0; i < n; ++i) {
@@ -244,13 +264,17 @@ DecayByNodes::DecayByNodes(const WindowedNodes& nodes, double tilt, double highe
         to.weight.push_back(weight);
         to.above.push_back(above[i]);
         to.below.push_back(below[i]);
-        mean_posterior_ += weight * above[i];
+        mean_posterior_ += weight * (law_.group ? law_.group->rise(above[i]).number : above[i]);
         if (is_open) continue;
         std::size_t s = 0;
         for (const LossStep& step : window_) argument_[s++].push_back(step.argument(v));
     }
-    for (auto* part : {&open_, &edge_})
+    for (auto* part : {&open_, &edge_}) {
         for (auto* a : {&part->weight, &part->above, &part->below}) pad(*a);
+        if (!law_.group) continue;
+        part->rise = GroupTurns(*law_.group, part->above);
+        if (law_.two_sided()) part->fall = GroupTurns(*law_.group, part->below);
+    }
     for (std::size_t s = 0; s < LossWindow::kMost; ++s) {
         pad(argument_[s]);
         log_cdf_[s].resize(argument_[s].size());
@@ -269,7 +293,13 @@ double DecayByNodes::mean_decay(double y, double angle) const {
     }
     const auto add = law_.is_ratio() ? add_ratio : law_.two_sided() ? add_two_sided : add_one_sided;
     const auto sum = [&](const Nodes& a, int n) {
-        return add(a.weight.data(), a.above.data(), a.below.data(), a.weight.size(), line, steps, n);
+        const std::size_t size = a.weight.size();
+        if (!law_.group) return add(a.weight.data(), a.above.data(), a.below.data(), nullptr, size, line, steps, n);
+        std::vector<double> risen(size), fallen(size, 0.0), argument(size), other(size, 0.0);
+        a.rise.turn(angle, risen.data(), argument.data());
+        a.fall.turn(angle, fallen.data(), other.data());
+        for (std::size_t i = 0; i < size; ++i) argument[i] += other[i];
+        return add_group(a.weight.data(), risen.data(), fallen.data(), argument.data(), size, line, steps, n);
     };
     return sum(open_, 0) + sum(edge_, count);
 }

@@ -58,8 +58,9 @@ public:
 
 private:
     struct Nodes {
-        std::vector<double> weight, above,
-            below;  // the posteriors of the sampled components in e^{L+} and e^{L-}; or 1 + V
+        // The posteriors of the sampled components in e^{L+} and e^{L-}, or 1 + V; of groups the arguments of L+ and L-.
+        std::vector<double> weight, above, below;
+        GroupTurns rise, fall;
     };
 
     double mean_decay(double y, double angle) const;

@@ -66,10 +66,18 @@ NormalMixtures NormalMixtures::mixture(const std::vector<double>& weights, const
     return NormalMixtures(std::move(moves), false);
 }
 
-NormalMixtures NormalMixtures::replaced(double rate, double sigma) {
-    std::vector<NormalMove> moves{{rate, 1.0 / sigma, -1.0 / sigma}};
-    if (rate < 1.0) moves.push_back({1.0 - rate, 0.0, 0.0});
+NormalMixtures NormalMixtures::replaced(const std::vector<double>& weights, const std::vector<double>& means,
+                                        double sigma) {
+    std::vector<NormalMove> moves;
+    for (std::size_t i = 0; i < weights.size(); ++i) moves.push_back({weights[i], means[i] / sigma, -means[i] / sigma});
     return NormalMixtures(std::move(moves), true);
+}
+
+NormalMixtures NormalMixtures::group(const SampledStep& step, bool is_replaced) {
+    std::vector<NormalMove> moves;
+    for (const NormalComponent& c : binomial_mixture(step))
+        moves.push_back({c.weight, is_replaced ? c.mean : 0.0, is_replaced ? -c.mean : c.mean});
+    return NormalMixtures(std::move(moves), is_replaced);
 }
 
 NormalMixtures::NormalMixtures(std::vector<NormalMove> moves, bool symmetric)
@@ -217,6 +225,7 @@ double NormalMixtures::loss_error(const Part& part, bool narrow) const noexcept 
     if (moves_.size() == 1) return 6.0 * kUnitRoundoff * farthest_ * far;
     const double reach = far + std::max(std::fabs(lowest_), std::fabs(highest_));
     const double x = 0.5 * (part.start + part.end), deep_p = depth(x, true), deep_q = depth(x, false);
+    const double terms = std::max(16.0, 10.0 + static_cast<double>(moves_.size()));  // with additions
     double moved = 2.0 * farthest_, gained = 2.0;
     if (narrow) {
         moved = gained = 0.0;
@@ -231,7 +240,7 @@ double NormalMixtures::loss_error(const Part& part, bool narrow) const noexcept 
             gained += shares * std::min(1.0, length * reach);
         }
     }
-    return kUnitRoundoff * (16.0 * moved * reach + 16.0 * gained * (1.0 + std::min(deep_p, deep_q)) +
+    return kUnitRoundoff * (16.0 * moved * reach + terms * gained * (1.0 + std::min(deep_p, deep_q)) +
                             8.0 * std::max(std::fabs(part.first), std::fabs(part.last)));
 }
 
@@ -254,7 +263,8 @@ void NormalMixtures::add(const Part& part, Spans& found) const {
         const bool of_p = part.first + part.last >= 0.0;
         const double deep = std::max(depth(part.start, of_p), depth(part.end, of_p));
         const double far = std::max(std::fabs(part.start), std::fabs(part.end));
-        const double mass_error = kUnitRoundoff * (32.0 + 8.0 * deep + 4.0 * far * std::sqrt(2.0 * deep));
+        const double terms = std::max(32.0, 22.0 + static_cast<double>(moves_.size()));
+        const double mass_error = kUnitRoundoff * (terms + 8.0 * deep + 4.0 * far * std::sqrt(2.0 * deep));
         found.spans.push_back(integrated(part, rule_for(share), *this, mass_error, loss_error(part, true)));
     } else if (std::fabs(part.last - part.first) >= 1.0) {
         found.spans.push_back(wide_span(part));

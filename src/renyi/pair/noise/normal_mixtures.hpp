@@ -18,9 +18,11 @@ class NormalMixtures : public Pair {
 public:
     // (sum_j w_j N(m_j, sigma^2), N(0, sigma^2)); positive weights of sum 1.
     static NormalMixtures mixture(const std::vector<double>& weights, const std::vector<double>& means, double sigma);
-    // Replacing one record that takes part with probability q: ((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)) of standard
-    // deviation sigma.
-    static NormalMixtures replaced(double rate, double sigma);
+    // Replacing what moves by one of these means in one direction by what moves as far in the other:
+    // (sum_j w_j N(-m_j, sigma^2), sum_j w_j N(m_j, sigma^2)).
+    static NormalMixtures replaced(const std::vector<double>& weights, const std::vector<double>& means, double sigma);
+    // One of both of records that are sampled by their own coins, sigma in the unit of what one moves.
+    static NormalMixtures group(const SampledStep& step, bool is_replaced);
 
     Spans spans(Side side, const Fineness& fineness) const override;
     CurvePointer moment(Direction direction) const override;

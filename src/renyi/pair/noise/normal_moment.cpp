@@ -12,6 +12,7 @@
 
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/division.hpp"
+#include "renyi/special/binomial.hpp"
 
 namespace renyi {
 
@@ -24,6 +25,8 @@ constexpr int kMostTurns = 4;
 constexpr double kMostPoints = 0x1p16;
 constexpr double kFarApart = 80.0;  // of means: neighbouring components hardly overlap
 
+constexpr double kLeastWeight = 1e-307;
+
 struct Logarithm {
     double value, error;
 };
@@ -31,6 +34,7 @@ struct Logarithm {
 // log sum w e^{m x - m^2/2}. The weights add up to 1, so that it is log1p of sum w (e^{...} - 1): relatively right where
 // that is next to 1, as of samples at small rates.
 Logarithm log_mixture_at(const NormalMixture& mixture, double x) noexcept {
+    const double additions = static_cast<double>(mixture.size());
     double top = -kInfinity, lowest = 0.0, excess = 0.0, size = 0.0;
     for (const NormalComponent& c : mixture) {
         const double exponent = c.mean * (x - 0.5 * c.mean), grown = lane_expm1(std::min(exponent, 700.0));
@@ -38,7 +42,7 @@ Logarithm log_mixture_at(const NormalMixture& mixture, double x) noexcept {
         lowest = std::min(lowest, exponent);
         excess += c.weight * grown;
         // Exponents to 2u: |d expm1(e)| <= 2u |e| e^max(e, 0) <= 2u (1 + |e|) |expm1(e)|.
-        size += c.weight * std::fabs(grown) * (16.0 + 2.0 * std::fabs(exponent));
+        size += c.weight * std::fabs(grown) * (16.0 + additions + 2.0 * std::fabs(exponent));
     }
     if (top < 700.0 && (lowest > -30.0 || excess > -0.5)) {
         const double value = lane_log1p(excess);
@@ -46,7 +50,7 @@ Logarithm log_mixture_at(const NormalMixture& mixture, double x) noexcept {
     }
     double sum = 0.0;
     for (const NormalComponent& c : mixture) sum += c.weight * lane_exp(c.mean * (x - 0.5 * c.mean) - top);
-    return {top + lane_log(sum), kUnitRoundoff * (32.0 + 8.0 * std::max(std::fabs(top), -lowest))};
+    return {top + lane_log(sum), kUnitRoundoff * (32.0 + additions + 8.0 * std::max(std::fabs(top), -lowest))};
 }
 
 double phi(double t) noexcept { return t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t; }
@@ -60,6 +64,17 @@ double log_term(double beta, double loss) noexcept {
 }
 
 }  // namespace
+
+NormalMixture binomial_mixture(const SampledStep& step, bool leaves_out) {
+    const BinomialTerms terms = BinomialTerms::sampled(step.records, step.q);
+    NormalMixture found;
+    for (int k = 0; k <= step.records; ++k) {
+        const double weight = detail::to_double(terms.at(k));
+        if (weight < kLeastWeight && leaves_out) continue;
+        found.push_back({std::max(weight, kLeastWeight), k / step.sigma});
+    }
+    return found;
+}
 
 NormalMixtureMoment::NormalMixtureMoment(NormalMixture p, NormalMixture q) : p_(std::move(p)), q_(std::move(q)) {
     // Around a single component, whose logarithm is 0 then: losses next to 0 keep their digits.

@@ -26,6 +26,10 @@ struct NormalComponent {
 };
 using NormalMixture = std::vector<NormalComponent>;
 
+// The law of a sum of which m records, each sampled with probability q, move a standard normal by 1/sigma each: weights
+// to 4u, and to 1e-307 where they are smaller, or left out where the mixture is to be no larger anywhere.
+NormalMixture binomial_mixture(const SampledStep& step, bool leaves_out = false);
+
 class NormalMixtureMoment final : public RenyiCurve {
 public:
     NormalMixtureMoment(NormalMixture p, NormalMixture q);
