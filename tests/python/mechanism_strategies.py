@@ -9,6 +9,7 @@ from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
     Composed,
+    CorrelatedGaussian,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
@@ -16,6 +17,7 @@ from renyi.mechanisms import (
     FixedSizeSampled,
     Gaussian,
     GaussianMixture,
+    GroupSampled,
     Gumbel,
     Laplace,
     MatrixMechanism,
@@ -51,6 +53,8 @@ examples = {  # one of each kind, by name
         Gumbel(4.0),
         Exponential(1.0),
         GaussianMixture(2.0, [0.0, 1.0], [0.5, 0.5]),
+        GroupSampled(normal, 0.1, 3),
+        CorrelatedGaussian([[4.0, 1.0], [1.0, 4.0]], [[1.0, 0.0]]),
         PrivacyLoss(pairs.StudentTPair(3.0, 2.0)),
         ApproxDP(0.5, 1e-7),
         ZCDP(0.1),
@@ -76,6 +80,7 @@ sizes = st.integers(1, 10**9)
 counts = st.integers(0, 30)  # of compositions of compositions, at most 10^9 in all
 
 gaussians = st.builds(Gaussian, losses)
+planes = st.lists(st.tuples(*[st.floats(-1e3, 1e3)] * 2), min_size=1, max_size=4)
 
 
 @st.composite
@@ -158,6 +163,8 @@ leaves = st.one_of(
     st.builds(ZCDP, losses, losses),
     tables(),
     mixtures(),
+    st.builds(GroupSampled, gaussians, rates, st.integers(1, 1000)),
+    st.builds(CorrelatedGaussian, st.just(((4.0, 1.0), (1.0, 4.0))), planes),
     st.builds(PrivacyLoss, dominating),
     st.builds(PrivacyLoss, dominating, dominating),
     st.builds(TreeAggregation, losses, sizes),

@@ -111,8 +111,12 @@ def not_aligned(moves, q, sigma, grid):
 
 @pytest.mark.parametrize(
     ("dimension", "settings"),
-    [(2, 6), (3, 2), pytest.param(2, 1800, marks=pytest.mark.slow)]
-    + [pytest.param(3, 200, marks=pytest.mark.slow)],
+    [
+        (2, 6),
+        (3, 2),
+        pytest.param(2, 1800, marks=pytest.mark.slow),
+        pytest.param(3, 200, marks=pytest.mark.slow),
+    ],
 )
 def test_records_that_are_not_aligned_are_never_worse(dimension, settings):
     random = np.random.default_rng(dimension)

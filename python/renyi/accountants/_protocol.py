@@ -72,8 +72,8 @@ class Accountant(Risks[Part]):
             In [1e-8, 0.1]: how far above the exact value the answer may be where lattices give it,
             as a relative width of delta. Further where they reach their cap.
         group_size : int
-            In [1, 1000]: what holds for data sets that differ in so many records; with a direction,
-            where all of them are removed, or added.
+            In [1, 1000]: what holds for a person with so many records, all of which are there or
+            none, or all of which are replaced; with a direction, where they are removed, or added.
 
         Returns
         -------

@@ -92,7 +92,7 @@ double variance_of(const SortedSteps& c, Direction direction) noexcept {
     return tilted_moment({c.steps, direction, kInfinity}, 0.0).second;
 }
 
-// Of a step, at an output and beyond; of direction add as if there were one record.
+// The mass of outputs beyond one, of a group.
 double tail_of(const SampledLoss& law, double x) {
     if (!law.weighted()) return upper_tail(x).value;
     double sum = 0.0;

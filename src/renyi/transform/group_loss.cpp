@@ -4,6 +4,7 @@
 #include "renyi/transform/group_loss.hpp"
 
 #include <algorithm>
+#include <numbers>
 
 #include "renyi/fp/lanes.hpp"
 #include "renyi/special/binomial.hpp"
@@ -82,7 +83,7 @@ void turn_block(const double* posterior, int count, const double* versine, const
         }
     }
     for (int i = 0; i < kLanes; ++i) {
-        constexpr double kTurn = 0x1.921fb54442d18p2;
+        constexpr double kTurn = 2.0 * std::numbers::pi;
         log_modulus[i] = 0.5 * lane_log1p(2.0 * re[i] + (re[i] * re[i] + im[i] * im[i]));
         const double x = 1.0 + re[i], acute = lane_argument(im[i], __builtin_fabs(x));
         const double principal =
