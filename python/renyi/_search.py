@@ -1,9 +1,15 @@
-"""Searches over one number: where something begins to hold, where a function is least."""
+"""Where something begins to hold, where a function is least, and convex hulls of points."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
 
 TOLERANCE = 1e-12
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -140,3 +146,27 @@ def least_value(
             inner = [inner[1], left + _GOLDEN * (right - left)]
             values = [values[1], value(math.exp(inner[1]))]
     return math.exp(found), best
+
+
+def lower_hull(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return the vertices of the lower convex hull of points, from the left (Andrew 1979)."""
+    order = np.lexsort((y, x))
+    hull: list[tuple[float, float]] = []
+    for point in zip(x[order].tolist(), y[order].tolist(), strict=True):
+        if hull and hull[-1][0] == point[0]:
+            continue  # above the last one
+        while len(hull) > 1 and not _turns_left(hull[-2], hull[-1], point):
+            hull.pop()
+        hull.append(point)
+    a, b = np.array(hull).T
+    return a, b
+
+
+def _turns_left(p: tuple[float, float], q: tuple[float, float], r: tuple[float, float]) -> bool:
+    """Whether q lies below the line from p to r, decided exactly where rounding could matter."""
+    left = (q[0] - p[0]) * (r[1] - p[1])
+    right = (q[1] - p[1]) * (r[0] - p[0])
+    if abs(left - right) > 2.0**-50 * (abs(left) + abs(right)):
+        return left > right
+    (px, py), (qx, qy), (rx, ry) = ((Fraction(x), Fraction(y)) for x, y in (p, q, r))
+    return (qx - px) * (ry - py) > (qy - py) * (rx - px)

@@ -14,13 +14,13 @@ array([0.99999 , 0.728162, 0.183936])
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi import special
+from renyi._search import lower_hull
 from renyi._validation import Range, count_of, number_in, numbers_of, probability_of, real_of
 
 __all__ = [
@@ -142,7 +142,7 @@ def convexified(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floa
     >>> convexified([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0])
     (array([0. , 0.5, 1. ]), array([1. , 0.1, 0. ]))
     """
-    return hull(*vertices(alpha, beta))
+    return lower_hull(*vertices(alpha, beta))
 
 
 def symmetrised(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -171,7 +171,7 @@ def symmetrised(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floa
     (array([0. , 0.1, 0.5, 1. ]), array([1. , 0.5, 0.1, 0. ]))
     """
     a, b = vertices(alpha, beta)
-    return hull(np.concatenate([a, b]), np.concatenate([b, a]))
+    return lower_hull(np.concatenate([a, b]), np.concatenate([b, a]))
 
 
 def vertices(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -181,30 +181,6 @@ def vertices(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]
     if b.shape != a.shape or b[-1] != 0.0 or np.any(np.diff(b) > 0.0):
         raise ValueError(f"beta must be an array as long as alpha, falling to 0, got {beta!r}")
     return a, b
-
-
-def hull(alpha: Floats, beta: Floats) -> tuple[Floats, Floats]:
-    """Lower convex hull of points (Andrew 1979)."""
-    order = np.lexsort((beta, alpha))
-    hull: list[tuple[float, float]] = []
-    for point in zip(alpha[order].tolist(), beta[order].tolist(), strict=True):
-        if hull and hull[-1][0] == point[0]:
-            continue  # above the last one
-        while len(hull) > 1 and not _turns_left(hull[-2], hull[-1], point):
-            hull.pop()
-        hull.append(point)
-    a, b = np.array(hull).T
-    return a, b
-
-
-def _turns_left(p: tuple[float, float], q: tuple[float, float], r: tuple[float, float]) -> bool:
-    """Whether q lies below the line from p to r, decided exactly where rounding could matter."""
-    left = (q[0] - p[0]) * (r[1] - p[1])
-    right = (q[1] - p[1]) * (r[0] - p[0])
-    if abs(left - right) > 2.0**-50 * (abs(left) + abs(right)):
-        return left > right
-    (px, py), (qx, qy), (rx, ry) = ((Fraction(x), Fraction(y)) for x, y in (p, q, r))
-    return (qx - px) * (ry - py) > (qy - py) * (rx - px)
 
 
 def beta_from_epsilon_delta(

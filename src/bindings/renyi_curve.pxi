@@ -15,6 +15,10 @@ cdef extern from "renyi/transform/selection.hpp" namespace "renyi" nogil:
     cdef struct ProfilePoint:
         pass
     ProfilePoint profile_point(double epsilon, double delta)
+    cdef struct Interval:
+        double low
+        double high
+    Interval cpp_log_inverse_gamma "renyi::log_inverse_gamma"(double mean, double shape)
 
 cdef extern from * nogil:
     """
@@ -46,9 +50,15 @@ cdef extern from * nogil:
     CurvePointer curve_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight, cbool cut) except +
     CurvePointer curve_mixture "make_curve<renyi::MixtureBound>"(CurvePointer, double r) except +
     CurvePointer curve_selection "make_curve<renyi::RepeatAndSelectCurve>"(
-        CurvePointer, double mean, double shape, vector[ProfilePoint]) except +
+        CurvePointer, double mean, double shape, vector[ProfilePoint], double log_ratio) except +
 
 cdef dict _POISSON_BOUNDS = {"general": 0, "tight": 1, "lower": 2}
+
+
+def log_inverse_gamma(double mean, double shape):
+    """(lower, upper) around log(1/gamma) of a truncated negative binomial distribution."""
+    cdef Interval found = cpp_log_inverse_gamma(mean, shape)
+    return found.low, found.high
 
 
 cdef class RenyiCurve:
@@ -127,17 +137,18 @@ cdef class RenyiCurve:
             return self
         return wrapped_curve(curve_mixture(self.curve, r))
 
-    def repeat_and_select(self, double mean, double shape, profile=()):
+    def repeat_and_select(self, double mean, double shape, profile=(), double log_ratio=0.0):
         """The best output of a random number of runs (Papernot, Steinke 2022).
 
         ``profile``: pairs (epsilon >= 0, delta) such that the run is (epsilon, delta)-DP, as many as are known.
+        ``log_ratio``: of a binomial number, see the header.
         """
         if self.is_unbounded and mean > 0.0:
             return self
         cdef vector[ProfilePoint] points
         for epsilon, delta in profile:
             points.push_back(profile_point(epsilon, delta))
-        return wrapped_curve(curve_selection(self.curve, mean, shape, move(points)))
+        return wrapped_curve(curve_selection(self.curve, mean, shape, move(points), log_ratio))
 
     def larger(self, RenyiCurve other not None):
         """What holds for both of two mechanisms."""

@@ -68,7 +68,15 @@ COMMANDS = (
         "                --epochs 10:50:10 --delta 1e-5",
         {
             "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta"),
-            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, "max_epsilon", "certificate", *PRINTED),
+            METHOD: (
+                *ACCOUNTING,
+                "adjacency",
+                *DRAWS,
+                "tuning_runs",
+                "max_epsilon",
+                "certificate",
+                *PRINTED,
+            ),
         },
         sweep=True,
     ),
@@ -81,7 +89,7 @@ COMMANDS = (
         f"  renyi delta {RUN} --epsilon 2",
         {
             "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "epsilon"),
-            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, *PRINTED),
+            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, "tuning_runs", *PRINTED),
         },
         sweep=True,
     ),

@@ -195,6 +195,14 @@ def _print_one(
     number = round_up(value, options.digits)
     texts = {wanted: number, given: plain(record[given])}
     print(f"{wanted} = {number} at {given} = {texts[given]}{_beside(options, record, wanted)}\n")
+    if f"{wanted}_of_one_run" in record:
+        alone = round_up(record[f"{wanted}_of_one_run"], options.digits)
+        output.print_paragraph(
+            f"One run alone has {wanted} = {alone}; the rest is the cost of tuning, if after each "
+            f"run one stops with probability 1/{plain(options.tuning_runs)} and keeps the number "
+            "of runs secret."
+        )
+        print()
     if math.isfinite(value):
         output.print_paragraph(statement(options, record, texts["epsilon"], texts["delta"]))
     else:

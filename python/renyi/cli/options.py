@@ -300,6 +300,13 @@ OPTIONS = {
         type=one(COUNT),
     ),
     # A guarantee.
+    "tuning_runs": Option(
+        "--tuning-runs",
+        "the cost of tuning, too: this many runs of the given length on average, stopped after "
+        "each one with probability 1/K, and only the best one is released",
+        "K",
+        type=whole_number(2, 10**9),
+    ),
     "epsilon": Option("--epsilon", "the epsilon of (epsilon, delta), >= 0", "EPS", NOT_NEGATIVE),
     "target_epsilon": Option(
         "--epsilon", "the epsilon of (epsilon, delta) to meet, > 0", "EPS", POSITIVE

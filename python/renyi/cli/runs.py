@@ -34,6 +34,16 @@ def scheme_of(options: argparse.Namespace) -> str:
     return getattr(options, "sampling", POISSON)
 
 
+def tuning_of(options: argparse.Namespace) -> int | None:
+    """Return the mean number of runs of which the best one is released; None: one run."""
+    return getattr(options, "tuning_runs", None)
+
+
+def without_tuning(options: argparse.Namespace) -> argparse.Namespace:
+    """Return the options of one run."""
+    return argparse.Namespace(**{**vars(options), "tuning_runs": None})
+
+
 def batches_of_epoch(options: argparse.Namespace, run: Mapping[str, Any]) -> int:
     """Return in how many batches an epoch deals the records; 1 where steps stand by themselves."""
     if scheme_of(options) not in IN_EPOCHS:
@@ -53,6 +63,8 @@ def check_sampling(options: argparse.Namespace) -> None:
 def is_exact(options: argparse.Namespace) -> bool:
     """Return whether the curve is that of the worst neighbours, not one above it."""
     scheme = scheme_of(options)
+    if tuning_of(options):
+        return False
     return scheme == POISSON or (scheme in EXACT and options.adjacency != "replace_one")
 
 
@@ -231,11 +243,18 @@ def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def uses_of(options: argparse.Namespace, run: Mapping[str, Any]) -> tuple[Mechanism, int]:
-    """Return the mechanism of a run, and the number of its uses."""
+    """Return the mechanism of a run, and the number of its uses; with tuning, of all runs."""
     if scheme_of(options) == POISSON:
-        return step_of(run), run["steps"]
-    plan = plan_of(options, run)
-    return plan.step_mechanism, plan.releases
+        mechanism, count = step_of(run), run["steps"]
+    else:
+        plan = plan_of(options, run)
+        mechanism, count = plan.step_mechanism, plan.releases
+    tuning = tuning_of(options)
+    if tuning is None:
+        return mechanism, count
+    from renyi import RepeatAndSelect
+
+    return RepeatAndSelect(mechanism * count, tuning, 1.0), 1
 
 
 def step_of(run: Mapping[str, Any]) -> Mechanism:
@@ -253,6 +272,15 @@ def price(options: argparse.Namespace, run: Mapping[str, Any], given: str, value
     The fields are the number, the bracket of its exact value, and the direction or order of it.
     """
     wanted = "epsilon" if given == "delta" else "delta"
+    if tuning_of(options):
+        alone = headline(price(without_tuning(options), run, given, value), wanted)
+        return {f"{wanted}_of_one_run": alone, **_priced(options, run, wanted, value)}
+    return _priced(options, run, wanted, value)
+
+
+def _priced(
+    options: argparse.Namespace, run: Mapping[str, Any], wanted: str, value: float
+) -> Fields:
     if options.accountant == "pld":
         record = _by_curve(options, run, wanted, value)
         number, order = None, None
@@ -331,7 +359,13 @@ def curve_in_words(options: Any) -> str:
 
 
 def run_in_words(options: Any, record: Mapping[str, Any]) -> str:
-    """Say what was run: steps, sampling and noise."""
+    """Say what was run: steps, sampling and noise, and how often."""
+    if (tuning := tuning_of(options)) is not None:
+        one = run_in_words(without_tuning(options), record)
+        return (
+            f"The best of a geometric number of runs, {plain(tuning)} on average, each "
+            f"{one[0].lower()}{one[1:]}"
+        )
     count, noise = record["steps"], plain(record["noise_multiplier"])
     steps = "One step of the" if count == 1 else f"The composition of {grouped(count)} steps of the"
     if record["sample_rate"] == 1.0 and scheme_of(options) == POISSON:

@@ -12,6 +12,7 @@ is a supermartingale however the mechanisms are chosen (Feldman, Zrnic 2021, arX
 from __future__ import annotations
 
 from renyi.filters._filter import BudgetExceededError, Reservation
+from renyi.filters._individual import IndividualFilter
 from renyi.filters._odometer import PrivacyOdometer
 from renyi.filters._privacy import PrivacyFilter
 from renyi.filters._single_number import GDPFilter, RenyiFilter, ZCDPFilter
@@ -19,6 +20,7 @@ from renyi.filters._single_number import GDPFilter, RenyiFilter, ZCDPFilter
 __all__ = [
     "BudgetExceededError",
     "GDPFilter",
+    "IndividualFilter",
     "PrivacyFilter",
     "PrivacyOdometer",
     "RenyiFilter",

@@ -26,7 +26,7 @@ True
 
 from __future__ import annotations
 
-from renyi.mechanisms._answers import Exponential, RandomizedResponse, RepeatAndSelect
+from renyi.mechanisms._answers import Exponential, RandomizedResponse
 from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism, TreeAggregation
 from renyi.mechanisms._epochs import FixedAllocation, RandomAllocation, ShuffledBatches
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PrivacyLoss, PureDP, RDPCurve
@@ -41,6 +41,7 @@ from renyi.mechanisms._noise import (
     Skellam,
     Staircase,
 )
+from renyi.mechanisms._selection import RepeatAndSelect
 from renyi.mechanisms.algebra import Composed, Mechanism
 from renyi.mechanisms.sampling import (
     FixedSizeSampled,

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from renyi._adjacency import Adjacency
-from renyi.mechanisms._answers import RepeatAndSelect
 from renyi.mechanisms._correlated import MatrixMechanism, TreeAggregation
+from renyi.mechanisms._selection import RepeatAndSelect
 from renyi.mechanisms.algebra import Composed, Mechanism, shown
 from renyi.mechanisms.participation import CyclicPoisson
 from renyi.mechanisms.sampling import FixedSizeSampled, Sampling
@@ -58,7 +58,7 @@ _GENERAL = {
 }
 _SELECTED = (
     "best of several runs: only the best run is released, and the number of runs is drawn from the "
-    "stated distribution and stays secret"
+    "stated distribution and stays secret; which is best is read from the outputs of the runs alone"
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from renyi.samplers.basic import BatchSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
 from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler
 from renyi.samplers.schemes import CyclicPoissonSampler, TruncatedPoissonSampler, pad_batch
-from renyi.samplers.users import UserRows
+from renyi.samplers.users import UserRows, bound_contributions
 
 __all__ = [
     "BallsInBinsSampler",
@@ -17,6 +17,7 @@ __all__ = [
     "ShuffledSampler",
     "TruncatedPoissonSampler",
     "UserRows",
+    "bound_contributions",
     "pad_batch",
 ]
 

@@ -1,15 +1,75 @@
-"""Users, each with rows of their own: one user is one record of the guarantee."""
+"""Users, each with rows of their own or shared ones, who are the unit of a guarantee."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._arrays import Array, Arrays, rows_of
-from renyi._validation import one_of
+from renyi._validation import integer_of, one_of
 from renyi.samplers.basic import Indices
+
+
+def bound_contributions(
+    owners: Iterable[Hashable | Iterable[Hashable]], most: int
+) -> npt.NDArray[np.int64]:
+    """Return which examples to keep so that nobody owns more than ``most`` of them.
+
+    Greedy: examples of fewer owners first, then in the order given; an example is kept if none of
+    its owners has ``most`` already. Nothing is random, and equal input gives equal output.
+
+    Parameters
+    ----------
+    owners : iterable
+        The owner of each example, a string or another hashable value; or its owners, in a list,
+        set, tuple or array.
+    most : int
+        At least 1: ``records_per_user`` of a `TrainingPlan`.
+
+    Returns
+    -------
+    ndarray of int64
+        Indices of the examples that are kept, increasing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above, or an example has no owner.
+
+    Notes
+    -----
+    A guarantee with ``records_per_user=most`` is for the data that is kept: with a user or without
+    the at most ``most`` examples that are kept and that the user owns, all others being the same.
+    Which examples are kept depends on who owns what, for without a user those of co-owners might
+    have been kept. So ownership has to be public or fixed before; where it is not, and every user
+    has one owner only, the choice for one user depends on no other.
+
+    Examples
+    --------
+    >>> bound_contributions(["ann", "bob", "ann", ["ann", "bob"], ["bob", "eve"]], 2).tolist()
+    [0, 1, 2, 4]
+    """
+    limit = integer_of(most, "most", 1)
+    several = (list, tuple, set, frozenset, np.ndarray)
+    groups = [
+        tuple(dict.fromkeys(one.tolist() if isinstance(one, np.ndarray) else one))
+        if isinstance(one, several)
+        else (one,)
+        for one in owners
+    ]
+    if not all(groups):
+        raise ValueError("owners must name an owner of every example, got an example without")
+    counts: Counter[Hashable] = Counter()
+    kept = []
+    for i in sorted(range(len(groups)), key=lambda i: len(groups[i])):
+        if all(counts[owner] < limit for owner in groups[i]):
+            counts.update(groups[i])
+            kept.append(i)
+    return np.sort(np.array(kept, np.int64))
 
 
 class UserBatch:

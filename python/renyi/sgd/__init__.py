@@ -15,6 +15,7 @@ from renyi.sgd.projected import PNSGD, Ball, Box, LogisticLoss, RidgeLoss
 from renyi.sgd.rules import ClipGroups
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 from renyi.sgd.updates import SGD, Adam, AdamW, Schedule, UpdateRule
+from renyi.sgd.users import compare_user_sampling
 
 __all__ = [
     "DPSGD",
@@ -44,6 +45,7 @@ __all__ = [
     "average_clipped_at_half",
     "clip_and_sum",
     "clipped_grad",
+    "compare_user_sampling",
     "ghost_clip_and_sum",
     "ghost_norms",
     "joint_noise_multiplier",

@@ -36,6 +36,7 @@ from renyi.matrix import (
 from renyi.mechanisms import (
     Composed,
     Gaussian,
+    GroupSampled,
     MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
@@ -63,6 +64,7 @@ Sampling = Literal[
     "shuffled",
     "fixed_order",
 ]
+Unit = Literal["record", "user"]
 IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled", "fixed_order")
 """Schemes in which every record is in one batch of each epoch."""
 _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
@@ -224,6 +226,20 @@ def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanis
     return plan.sampler().mechanism(Gaussian(run.effective_noise_multiplier))
 
 
+def _check_users(plan: TrainingPlan) -> None:
+    """Refuse users with several records where no pair is known, and records of no user."""
+    most = plan.records_per_user
+    if most is None:
+        return
+    if plan.unit != "user":
+        raise ValueError(f"records_per_user must be None with unit 'record', got {most!r}")
+    if plan.sampling != "poisson" or plan.grid is not None:
+        raise ValueError(
+            "records_per_user must be None but with sampling 'poisson' without a grid, "
+            f"got {most!r}: no pair is known"
+        )
+
+
 class StepSettings(NamedTuple):
     """The clipping norm and the noise of one step."""
 
@@ -304,6 +320,13 @@ class TrainingPlan:
     clip_schedule : Schedule, optional
         Factors of ``max_grad_norm`` by step, positive. The noise is relative to the norm of its
         step, so the cost does not change. Not on a grid.
+    unit : {"record", "user"}
+        What a neighbour has more or less. With "user" and without ``records_per_user`` all sizes
+        are of users, whose contributions are clipped as one: see `renyi.samplers.UserRows`.
+    records_per_user : int, optional
+        With "user": all sizes are of records, which are sampled and clipped one by one, and no user
+        has more of them than this, in [1, 1000]: see `renyi.samplers.bound_contributions`. It needs
+        "poisson" without a grid.
     strategy : renyi.matrix.Strategy, optional
         The strategy of correlated noise, with as many steps as the run. It needs "fixed_order",
         "balls_in_bins", whose bins are then kept for all epochs, or "cyclic_poisson" and at most
@@ -347,6 +370,8 @@ class TrainingPlan:
     noise_schedule: Schedule | None
     clip_schedule: Schedule | None
     strategy: Strategy | None
+    unit: Unit
+    records_per_user: int | None
 
     def __init__(
         self,
@@ -367,6 +392,8 @@ class TrainingPlan:
         noise_schedule: Schedule | None = None,
         clip_schedule: Schedule | None = None,
         strategy: Strategy | None = None,
+        unit: Unit = "record",
+        records_per_user: int | None = None,
     ) -> None:
         records, size = _sizes_of(population, batch_size)
         scheme = one_of(sampling, "sampling", _SCHEMES)
@@ -396,11 +423,18 @@ class TrainingPlan:
             "noise_schedule": checked_schedule(noise_schedule, "noise_schedule", positive=True),
             "clip_schedule": checked_schedule(clip_schedule, "clip_schedule", positive=True),
             "strategy": strategy,
+            "unit": one_of(unit, "unit", ("record", "user")),
+            "records_per_user": (
+                None
+                if records_per_user is None
+                else uses_of(records_per_user, "records_per_user", 1, 1000)
+            ),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _check_schedules(self)
         _check_strategy(self)
+        _check_users(self)
         self.sampler()  # refuses what samplers do not take
 
     @classmethod
@@ -561,7 +595,10 @@ class TrainingPlan:
         if self.sampling == "fixed_order":
             return self.sampler().mechanism(Gaussian(noise), self.steps)
         base = Gaussian if self.grid is None else MultivariateDiscreteGaussian
-        return self.sampler().mechanism(base(noise))
+        record = self.sampler().mechanism(base(noise))
+        if self.records_per_user is None:
+            return record
+        return GroupSampled(Gaussian(noise), self.sample_rate, self.records_per_user)
 
     def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
         """Return the mechanisms of ``count`` releases after so many steps, and how often each."""

@@ -182,17 +182,24 @@ double log_mean_runs(double x, double shape) noexcept {
     return lane_log(std::fabs(shape)) + log_expm1(x) - rest;
 }
 
-// x for a given mean, rounded up: the mean rises with x, and its logarithm is right to 16u of its parts.
-double log_inverse_gamma(double mean, double shape) noexcept {
-    if (mean == 1.0) return 0.0;
-    const auto enough = [&](double x) {
-        const double parts = 2.0 + x * (2.0 + std::fabs(shape)) + std::fabs(lane_log(x));
-        return log_mean_runs(x, shape) >= lane_log(mean) + 16.0 * kUnitRoundoff * (parts + lane_log(mean));
+}  // namespace
+
+// The mean rises with x, and its logarithm is right to 16u of its parts.
+Interval log_inverse_gamma(double mean, double shape) noexcept {
+    if (mean == 1.0) return {0.0, 0.0};
+    const double wanted = lane_log(mean);
+    const auto enough = [&](double log_x, double side) {
+        const double x = lane_exp(log_x), parts = 2.0 + x * (2.0 + std::fabs(shape)) + std::fabs(log_x);
+        return log_mean_runs(x, shape) >= wanted + side * 16.0 * kUnitRoundoff * (parts + wanted);
     };
-    double high = 0.0;  // of log x
-    while (!enough(lane_exp(high)) && high < 700.0) high += 1.0;
-    return lane_exp(bisect(-700.0, high, 0.0, [&](double x) { return enough(lane_exp(x)); }, 64).high) * kUp;
+    double most = 0.0;
+    while (!enough(most, 1.0) && most < 700.0) most += 1.0;
+    const double high = bisect(-700.0, most, 0.0, [&](double log_x) { return enough(log_x, 1.0); }, 64).high;
+    const double low = bisect(-700.0, most, 0.0, [&](double log_x) { return enough(log_x, -1.0); }, 64).low;
+    return {lane_exp(low) * lowered(30), lane_exp(high) * kUp};
 }
+
+namespace {
 
 // With what the Renyi curve tells. K'/(alpha-1) is at least D_1 of the base: a delta far below D_1/mean does not show.
 std::vector<ProfilePoint> joined(std::vector<ProfilePoint> known, const RenyiCurve& base, double mean) {
@@ -214,18 +221,22 @@ double crossing(double largest, Function rises) noexcept {
 }  // namespace
 
 RepeatAndSelectCurve::RepeatAndSelectCurve(CurvePointer base, double mean, double shape,
-                                           std::vector<ProfilePoint> known)
+                                           std::vector<ProfilePoint> known, double log_ratio)
     : base_(std::move(base)),
       mean_(mean),
       log_mean_(mean > 0.0 ? log_of(scaled(mean)) : -kInfinity),
       poisson_(shape == kInfinity),
+      binomial_(shape <= -1.0),
       profile_(poisson_ ? joined(std::move(known), *base_, mean) : std::move(known)),
       largest_order_(base_->largest_order()) {
     const double most = base_->largest_loss();
     if (poisson_) {
         largest_loss_ = (most + mean * profile_.at(0.0).delta) * kUp;
+    } else if (binomial_) {
+        cost_ = log_ratio;
+        largest_loss_ = (most + cost_) * kUp;
     } else {
-        if (mean > 1.0) cost_ = selection_cost(log_inverse_gamma(mean, shape), shape);
+        if (mean > 1.0) cost_ = selection_cost(log_inverse_gamma(mean, shape).high, shape);
         largest_loss_ = cost_ == 0.0 ? most : (most + cost_) * kUp;
     }
     find_flat_part();
@@ -254,14 +265,15 @@ LogMoment RepeatAndSelectCurve::negative_binomial(double alpha) const noexcept {
 
 // (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull has
 // no second derivative to speak of.
-LogMoment RepeatAndSelectCurve::poisson(double alpha) const noexcept {
+LogMoment RepeatAndSelectCurve::perhaps_none(double alpha) const noexcept {
     const LogMoment m = base_->log_moment(alpha);
     const double beta = alpha - 1.0, x = 1.0 / beta * lowered(6);
     const auto [delta, slope] = profile_.at(x);
-    const double u = m.value.value + beta * mean_ * delta, error = m.value.relative_error + 6.0 * kUnitRoundoff;
-    const double first = m.first + mean_ * (slope < 0.0 ? delta - x * slope : delta);
-    if (mean_ >= 1.0) return {{u + log_mean_, error}, first, m.second};
-    if (!(u < 0x1p20)) return {{u, error}, first, m.second};
+    const double charge = binomial_ ? cost_ : mean_ * delta;
+    const double u = m.value.value + beta * charge, error = m.value.relative_error + 6.0 * kUnitRoundoff;
+    const double first = m.first + charge - (binomial_ || slope >= 0.0 ? 0.0 : mean_ * x * slope);
+    if (poisson_ && mean_ >= 1.0) return {{u + log_mean_, error}, first, m.second};
+    if (!(u < 0x1p20)) return {{u + std::max(log_mean_, 0.0), error}, first, m.second};
     Excess excess;  // e^-m + m e^u - 1 = (e^-m - 1 + m) + m (e^u - 1)
     excess.add(scaled(std::max(phi_of(reduce_exp(-mean_)), 0x1p-1000)), 16.0 * kUnitRoundoff);
     if (u > 0.0) excess.add(scaled(mean_) * scaled_expm1({u, 0.0}), log_error({u, error}));
@@ -271,7 +283,7 @@ LogMoment RepeatAndSelectCurve::poisson(double alpha) const noexcept {
 
 // The order at which K'/(alpha-1) is least, by a scan and golden sections on log(alpha-1).
 void RepeatAndSelectCurve::find_flat_part() noexcept {
-    if (!poisson_ && mean_ == 1.0) return;
+    if (!poisson_ && !binomial_ && mean_ == 1.0) return;
     const double last = std::min(largest_order_, kLastOrder);
     const auto divergence = [&](double s) {
         const double alpha = std::min(1.0 + lane_exp(s), last);

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "renyi/fp/search.hpp"
 #include "renyi/pair/renyi_curve.hpp"
 
 namespace renyi {
@@ -39,6 +40,9 @@ ProfilePoint profile_point(double epsilon, double delta) noexcept;
 // orders are sought, any order gives a bound.
 std::vector<ProfilePoint> renyi_profile(const RenyiCurve& curve, double least);
 
+// log(1/gamma) of the truncated negative binomial number of runs below, of mean in [1, inf): x is in the interval.
+Interval log_inverse_gamma(double mean, double shape) noexcept;
+
 // A mechanism run a random number N of times, and only the best of its outputs released (Papernot, Steinke 2022, arXiv
 // 2110.03620). mean = E[N]; shape = eta tells the law of N:
 //
@@ -55,13 +59,19 @@ std::vector<ProfilePoint> renyi_profile(const RenyiCurve& curve, double least);
 //       (renyi_profile). The proof uses delta(eps) at that one eps only, so that nothing is lost where the
 //       profile is exact.
 //
+//   eta = -n           Binomial, n runs of probability p = mean/n each. With phi the probability generating function of
+//       N, outputs in order, and F the distribution functions under P and Q, the density of the best is phi'(F) times
+//       that of a run; phi'(F_P)/phi'(F_Q) <= R by the profile of the base, phi' <= E[N], so that
+//           e^{K'} <= Pr[N = 0] + E[N] R^{alpha-1} e^K,   Pr[N = 0] <= e^{-E[N]}.
+//
 // Divergences do not fall with the order, so below the order at which K'/(alpha-1) is least that value stands, and K'
 // is linear there: 0 at alpha = 1, and convex. Minima are sought, not proven: any l and any such order give a bound.
 // mean = 1 with finite eta is the base itself.
 class RepeatAndSelectCurve final : public RenyiCurve {
 public:
-    // `known`: points of the profile of the base, for shape = infinity.
-    RepeatAndSelectCurve(CurvePointer base, double mean, double shape, std::vector<ProfilePoint> known = {});
+    // `known`: points of the profile of the base, for shape = infinity; `log_ratio`: log R, for shape = -n.
+    RepeatAndSelectCurve(CurvePointer base, double mean, double shape, std::vector<ProfilePoint> known = {},
+                         double log_ratio = 0.0);
 
     LogMoment log_moment(double alpha) const noexcept override;
     bool convex() const noexcept override { return base_->convex(); }
@@ -71,13 +81,15 @@ public:
 private:
     double selection_cost(double x, double shape) const noexcept;
     LogMoment negative_binomial(double alpha) const noexcept;
-    LogMoment poisson(double alpha) const noexcept;
-    LogMoment formula(double alpha) const noexcept { return poisson_ ? poisson(alpha) : negative_binomial(alpha); }
+    LogMoment perhaps_none(double alpha) const noexcept;  // Poisson, binomial
+    LogMoment formula(double alpha) const noexcept { 
+        return poisson_ || binomial_ ? perhaps_none(alpha) : negative_binomial(alpha);
+    }
     void find_flat_part() noexcept;
 
     CurvePointer base_;
     double mean_, log_mean_;
-    bool poisson_;
+    bool poisson_, binomial_;
     PrivacyProfile profile_;  // of Poisson
     double cost_ = 0.0;       // C
     double largest_order_, largest_loss_;

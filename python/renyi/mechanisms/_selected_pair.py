@@ -1,0 +1,222 @@
+"""The best of a random number of runs, as a pair: by the privacy profile of a run.
+
+With phi the probability generating function of the number of runs, outputs in the order of their
+scores and F the distribution functions of a run, the best output has the density phi'(F(y)) f(y);
+ties are broken by coins, and "no run" is equally likely on both sides. Let x = 1 - F_P(y) be the
+mass above y. That of Q there is at most T(x), the largest Q-mass of events of P-mass x. As phi'
+rises, and with t = e^epsilon,
+
+    delta(epsilon) <= E_{L ~ P} max_x (phi'(1-x) - t e^-L phi'(1-T(x)))_+ ,                  (1)
+
+for each order of the outputs. It is E_Q h(e^L) for a convex function h and rises with T, so that
+a pair that dominates the run may stand for it, here one of finitely many losses. By (1) all of
+t >= 1 is bounded; t < 1 is the same of (Q, P), and a curve of deltas is a pair of its own.
+
+All is rounded to the safe side: weights under P up, under Q down, T up.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._engine import log_inverse_gamma
+from renyi._search import lower_hull
+
+Array = npt.NDArray[np.float64]
+
+UP = 1.0 + 2.0**-44  # more than 256 roundings
+LEVELS = 2000  # cells where weights fall by equal factors
+DEEPEST = 60.0  # of log weights: cells below are coarse
+LARGEST_EPSILON = 340.0
+
+
+class FinitePair(NamedTuple):
+    """Masses of outcomes under P and Q, by rising losses: the first may be -inf, the last inf."""
+
+    p: Array
+    q: Array
+
+    def reversed(self) -> FinitePair:
+        """Return (Q, P)."""
+        return FinitePair(self.q[::-1], self.p[::-1])
+
+
+def finite_pair(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
+    """Return a pair (P, Q) whose profile is not below points of that of a mechanism.
+
+    ``forward``: epsilons, rising from 0, and upper bounds of delta of (P, Q); ``backward`` of
+    (Q, P). Between the points delta is joined linearly in t = e^epsilon, a convex function of t:
+    the change of its slope at t is a Q-mass with a P-mass t times as large; beyond the last point
+    it is constant, an infinite loss.
+    """
+    at_zero, raised = _variation(forward, backward), 0.0
+    if at_zero > 1.0 - 1e-12:
+        return FinitePair(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    while True:
+        (large, small), (other_large, other_small) = (
+            _masses(np.expm1(epsilons) * (UP + raised), np.append(at_zero, deltas[1:]))
+            for epsilons, deltas in (forward, backward)
+        )
+        # What remains has no loss: its masses complete those of P to at least 1, of Q to at most 1.
+        p = 1.0 - math.fsum([*large, *other_small]) + 2.0**-52
+        q = 1.0 - math.fsum([*small, *other_large]) - 2.0**-52
+        if q >= 0.0:
+            return FinitePair(
+                np.concatenate([other_small[::-1], [max(p, 0.0)], large]),
+                np.concatenate([other_large[::-1], [q], small]),
+            )
+        raised = max(100.0 * raised, 1e-12)  # delta falls: it holds at larger t, too
+
+
+def _variation(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> float:
+    """Return what convexity in t allows at t = 1.
+
+    With H(t) = E_P[(1 - t e^-L)_+], which is 1 - t + t delta(-log t) of (Q, P) for t < 1, the
+    points (t/(1+t), H/(1+t)) lie above a convex function wherever those of H do.
+    """
+    (far, above), (near, below) = ((np.exp(-e), np.minimum(d, 1.0)) for e, d in (forward, backward))
+    x = np.concatenate([[0.0], near / (1.0 + near), 1.0 / (1.0 + far), [1.0]])
+    left, right = (1.0 - near + near * below) / (1.0 + near), far * above / (1.0 + far)
+    hull = lower_hull(x, np.concatenate([[1.0], left, right, [0.0]]))
+    return float(min(2.0 * np.interp(0.5, *hull) * UP, forward[1][0], backward[1][0]))
+
+
+def _masses(excess: Array, deltas: Array) -> tuple[Array, Array]:
+    """Return the masses of positive losses under P and Q, the last infinite; excess = t - 1.
+
+    Differences of slopes are exact to an ulp of themselves, so that the sums which give back
+    delta, of terms >= 0, are right to few ulps.
+    """
+    x, y = lower_hull(excess, np.minimum.accumulate(np.minimum(deltas, 1.0)))
+    slopes = np.append(np.diff(y) / np.diff(x), 0.0)
+    small = np.maximum(np.diff(slopes), 0.0)
+    large = small * (1.0 + x[1:]) * UP
+    return np.append(large, y[-1] * UP), np.append(small, 0.0)
+
+
+class Runs:
+    """The weights phi'(1 - x) of a number of runs of a mean and a shape.
+
+    phi' falls by (1 + rate x)^-(shape + 1), or e^(-rate x) for a Poisson number: the rate is
+    1/gamma - 1 of the truncated negative binomial, -p of the binomial distribution.
+    """
+
+    def __init__(self, mean: float, shape: float) -> None:
+        self.mean, self._power = mean, shape + 1.0
+        if shape == math.inf:
+            self._rates = (mean, mean)
+        elif shape <= -1.0:
+            probability = mean / -shape
+            self._rates = (-probability / UP, -min(probability * UP, 1.0))
+        else:
+            low, high = log_inverse_gamma(mean, shape)
+            self._rates = (math.expm1(min(low, 700.0)) / UP, math.expm1(min(high, 709.0)) * UP)
+
+    def _fall(self, x: Array, rate: float) -> Array:
+        """Return log(phi'(1)/phi'(1-x)), which rises with x; the second rate gives the larger."""
+        if self._power == math.inf:
+            return rate * x
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(self._power * np.log1p(rate * x), nan=0.0, posinf=math.inf)
+
+    def upper(self, x: Array) -> Array:
+        """Return phi'(1 - x), rounded up."""
+        return self.mean * np.exp(-self._fall(x, self._rates[0]) * (1.0 - 2.0**-49)) * UP
+
+    def lower(self, x: Array) -> Array:
+        """Return phi'(1 - x), rounded down."""
+        return self.mean * np.exp(-self._fall(x, self._rates[1]) * (1.0 + 2.0**-49)) / UP
+
+    def slope(self, x: Array) -> Array:
+        """Return -d/dx log phi'(1 - x), at the second rate; inf where phi' is 0."""
+        rate = self._rates[1]
+        if self._power == math.inf:
+            return np.full(x.shape, rate)
+        with np.errstate(divide="ignore"):
+            return self._power * rate / (1.0 + rate * x)
+
+    @property
+    def levels(self) -> Array:
+        """Return places x between which weights fall by equal factors."""
+        most = min(float(self._fall(np.ones(1), self._rates[1])[0]), DEEPEST)
+        if most == 0.0:
+            return np.empty(0)
+        falls = np.linspace(0.0, most, LEVELS)
+        places = falls if self._power == math.inf else np.expm1(falls / self._power)
+        return np.minimum(places / self._rates[1], 1.0)
+
+
+class _Envelope:
+    """max_x (phi'(1-x) - s phi'(1-T(x))), rounded up, as a function of s >= 0.
+
+    On a cell of x, phi'(1-x) is convex, below its chord; phi'(1-T(x)) falls with a concave T, is
+    convex too, and above its tangent in the middle. Their difference is largest at an end, so
+    that the points (tangent, chord) at the ends of all cells and their hull are all that counts.
+    """
+
+    def __init__(self, runs: Runs, run: FinitePair) -> None:
+        # T is concave, and linear between these: the outcomes of the lowest losses come first.
+        x, y = np.append(np.cumsum(run.p) / UP, 1.0), np.append(np.cumsum(run.q) * UP, 1.0)
+        x, y = np.minimum(x, 1.0), np.minimum(y, 1.0)
+        levels = runs.levels
+        grid = np.unique(np.concatenate([x, levels, np.interp(levels, y, x)]))
+        last = np.searchsorted(x, grid, "right") - 1
+        exact = x[last] == grid
+        t = np.where(exact, y[last], np.minimum(np.interp(grid, x, y) * UP, 1.0))
+        w = runs.upper(grid)
+        middle = 0.5 * (t[:-1] + t[1:])
+        value = runs.lower(middle)
+        with np.errstate(invalid="ignore"):
+            half = 0.5 * np.diff(t) * value * runs.slope(middle)
+        fine = half < 0.25 * value  # elsewhere: the largest and the least value of the cell
+        end = runs.lower(t[1:])
+        left = np.where(fine, value + half / UP, end)
+        right = np.where(fine, value - half * UP, end)
+        right_w = np.where(fine, w[1:], w[:-1])
+        # The cell without width at 0, where T jumps, and that of P alone.
+        q = np.concatenate([left, right, runs.lower(t[:1])])
+        hull = lower_hull(q, -np.concatenate([w[:-1], right_w, w[:1]]))
+        self._q, self._p = hull[0], -hull[1]
+        self._slopes = np.diff(hull[1]) / np.diff(hull[0])
+
+    def __call__(self, s: Array) -> Array:
+        """Return the maximum, or 0 if it is below; rounding of slopes takes less than an ulp."""
+        best = np.searchsorted(self._slopes, -s)
+        return np.maximum(self._p[best] * UP - s * self._q[best], 0.0)
+
+    @property
+    def end(self) -> float:
+        """Where it becomes 0, rounded up."""
+        with np.errstate(divide="ignore"):
+            return float(np.max(self._p / self._q)) * UP
+
+
+def log_ratio(runs: Runs, run: FinitePair) -> float:
+    """Return the logarithm of the largest phi'(1-x)/phi'(1-T(x)), rounded up."""
+    return max(math.log(_Envelope(runs, run).end), 0.0) * UP
+
+
+def selected(runs: Runs, run: FinitePair) -> tuple[Array, Array]:
+    """Return masses under P and Q of a pair that dominates the best of several runs."""
+    forward, reverse = _profile(runs, run), run.reversed()
+    same = np.array_equal(run.p, reverse.p) and np.array_equal(run.q, reverse.q)
+    return finite_pair(forward, forward if same else _profile(runs, reverse))
+
+
+def _profile(runs: Runs, run: FinitePair) -> tuple[Array, Array]:
+    """Return epsilons, from 0, and delta by (1), rounded up."""
+    envelope = _Envelope(runs, run)
+    seen = run.p > 0.0
+    with np.errstate(over="ignore"):
+        p, ratios = run.p[seen], np.minimum(run.q[seen] / run.p[seen], 1e150)
+    losses = -np.log(ratios[(ratios > 0.0) & (ratios < 1.0)])
+    shift = min(math.log(envelope.end), LARGEST_EPSILON)
+    epsilons = np.concatenate([np.linspace(0.0, shift, 200), (losses + shift) * (1.0 + 1e-12)])
+    epsilons = np.unique(epsilons[epsilons < LARGEST_EPSILON])
+    least = np.minimum(np.exp(epsilons) / UP, 1e150)
+    deltas = [float(p @ envelope(t * ratios)) for t in least]
+    return epsilons, np.minimum(np.array(deltas) * UP, 1.0)

@@ -1,0 +1,234 @@
+"""The best output of a random number of runs, and the privacy profile of a run that it takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
+from renyi._engine import (
+    AllocationQuestions,
+    LossComposition,
+    Pair,
+    RenyiCurve,
+    SampledGaussianCurve,
+    SampledGaussianQuestions,
+    SampledSteps,
+    wide_brackets,
+)
+from renyi._validation import Range, number_in, real_of, shortest
+from renyi.mechanisms._selected_pair import Runs, finite_pair, log_ratio, selected
+from renyi.mechanisms.algebra import (
+    Mechanism,
+    UnsupportedMechanismError,
+    curve_of,
+    mechanism_of,
+    pair_of,
+    set_fields,
+)
+from renyi.mechanisms.steps import NOTHING, REPLACE, within_domain
+
+SHAPES = "a number in (-1, inf] or a whole number in [-1e9, -1]"
+RUNS = Range(0.0, math.inf, "()")
+TRUNCATED_RUNS = Range(1.0, math.inf, "[)")
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatAndSelect(Mechanism):
+    """Runs a mechanism a random number of times and releases the best output, as in tuning.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        One run, with a score of its output.
+    mean : float
+        Mean number of runs, in [1, inf); in (0, inf) for the Poisson and in (0, n] for the binomial
+        distribution, which may give no run at all.
+    shape : float
+        Of the negative binomial distribution truncated to at least one run, in (-1, inf]: 1 the
+        geometric one, 0 the logarithmic one, inf the Poisson distribution, not truncated. A whole
+        number -n <= -1: the binomial distribution, n runs of which each takes place by a coin.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    References
+    ----------
+    Papernot, Steinke 2022, arXiv 2110.03620, Theorems 2 and 6, for Rényi divergences. The pair is
+    read from the privacy profile of a run, see `renyi.mechanisms._selected_pair`; so is the Rényi
+    curve of a binomial number of runs.
+
+    Examples
+    --------
+    >>> from renyi.mechanisms import Gaussian
+    >>> print(RepeatAndSelect(Gaussian(4.0), 10, 1).describe())
+    Best of a random number of runs, mean 10, shape 1, of
+      Gaussian noise, multiplier 4
+    """
+
+    mechanism: Mechanism
+    mean: float
+    shape: float
+
+    def __post_init__(self) -> None:
+        mechanism_of(self.mechanism)
+        shape = real_of(self.shape, "shape", SHAPES)
+        runs = RUNS if shape == math.inf else TRUNCATED_RUNS
+        if shape <= -1.0 and shape >= -1e9 and shape == math.floor(shape):
+            runs = Range(0.0, -shape, "(]")
+        elif not shape > -1.0:
+            raise ValueError(f"shape must be {SHAPES}, got {self.shape!r}")
+        set_fields(self, mean=number_in(self.mean, "mean", runs), shape=shape)
+
+    def _headline(self) -> str:
+        law = "Poisson" if self.shape == math.inf else f"shape {shortest(self.shape)}"
+        if self.shape <= -1.0:
+            law = f"binomial of {shortest(-self.shape)}"
+        return f"Best of a random number of runs, mean {shortest(self.mean)}, {law}, of"
+
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """One run."""
+        return ((self.mechanism, 1),)
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        one, other = self._profiles(adjacency)
+        run = finite_pair(one, other)
+        if direction == "add":
+            run = run.reversed()
+        p, q = selected(Runs(self.mean, self.shape), run)
+        return Pair.bracketed(Pair.discrete(p, q), NOTHING)
+
+    def _profiles(self, adjacency: Adjacency) -> tuple[Profile, Profile]:
+        """Return the profiles of a run, of a record removed and of one added."""
+        sides = _sides(self.mechanism, adjacency)
+        profiles = [
+            _profile([side], LEAST[side.by_lattice], POINTS[side.by_lattice]) for side in sides
+        ]
+        return profiles[0], profiles[-1]
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        run = curve_of(self.mechanism, adjacency)
+        if self.shape <= -1.0:
+            pair = finite_pair(*self._profiles(adjacency))
+            most = max(log_ratio(Runs(self.mean, self.shape), p) for p in (pair, pair.reversed()))
+            return run.repeat_and_select(self.mean, self.shape, (), most)
+        points: tuple[tuple[float, float], ...] = ()
+        if self.shape == math.inf:
+            divergence = np.empty(1)
+            run.rdp_into(np.ones(1), divergence)
+            if 0.0 < divergence[0] < math.inf:  # down to a delta that does not change the bound
+                least = 1e-7 * min(float(divergence[0]), 1.0) / max(self.mean, 1.0)
+                points = self._points(adjacency, least)
+        return run.repeat_and_select(self.mean, self.shape, points)
+
+    def _points(self, adjacency: Adjacency, least: float) -> tuple[tuple[float, float], ...]:
+        """Return (epsilon, delta) in the worse direction, for Theorem 6; () if unknown."""
+        try:
+            sides = _sides(self.mechanism, adjacency)
+        except UnsupportedMechanismError:
+            return ()
+        found = _profile(sides, max(least, LEAST_DELTA), None)
+        return tuple(zip(*(values.tolist() for values in found), strict=True))
+
+
+# The privacy profile of a run, by certified upper ends: both views of it, for the theorems.
+
+ANCHORS = 16  # points that are found by epsilon, which takes a search; others by delta
+FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
+LEAST_DELTA = 1e-250
+LEAST, POINTS = (1e-60, 1e-25), (800, 120)  # of what becomes a pair; where lattices answer
+LATTICE_RTOL, LATTICE_POINTS = 1e-5, 2**20
+LARGEST_EPSILON = 700.0
+WIDE = 2e-5
+
+Array = npt.NDArray[np.float64]
+Profile = tuple[Array, Array]
+
+
+def _sides(mechanism: Mechanism, adjacency: Adjacency) -> list[_Upper]:
+    """Return the curves of both directions, or one where they are the same."""
+    same = all(part.same_in_both_directions(adjacency) for part, _ in mechanism.releases)
+    return [_Upper(mechanism, adjacency, side) for side in DIRECTIONS[: 2 - same]]
+
+
+def _profile(sides: list[_Upper], least: float, points: int | None) -> Profile:
+    """Return epsilons, from 0, and deltas not below the worst one, down to a least delta.
+
+    Points lie closer where delta is larger; None: everywhere as close as `FALL`.
+    """
+    ends = np.max([side.deltas(np.array([0.0, math.inf])) for side in sides], axis=0)
+    at_zero, end = float(ends[0]), max(least, float(ends[1]) * (1.0 + 1e-6))
+    if at_zero <= end:
+        return np.zeros(1), ends[:1]
+    power = 1.0 if points is None else 1.5
+    falls = math.log(at_zero / end) * np.linspace(0.0, 1.0, ANCHORS) ** power
+    wanted = at_zero * np.exp(-falls[1:])
+    epsilons = np.max([side.epsilons(wanted) for side in sides], axis=0)
+    epsilons = np.array([0.0, *epsilons[epsilons < LARGEST_EPSILON]])
+    if epsilons.size < 2:
+        return np.zeros(1), ends[:1]
+    count = points or math.ceil(falls[epsilons.size - 1] / FALL)
+    fine = np.linspace(0.0, epsilons.size - 1.0, count + 1)
+    largest = [loss for loss in (side.largest_loss for side in sides) if loss < LARGEST_EPSILON]
+    asked = np.interp(fine, np.arange(epsilons.size), epsilons)
+    asked = np.unique(np.concatenate([asked, largest]))
+    return asked, np.max([side.deltas(asked) for side in sides], axis=0)
+
+
+class _Upper:
+    """Upper ends of the privacy curve of one use of a mechanism in one direction."""
+
+    def __init__(
+        self, mechanism: Mechanism, adjacency: Adjacency, direction: DirectionName
+    ) -> None:
+        steps, epoch = mechanism.gaussian_steps, mechanism.allocated_epoch
+        self._curve: SampledGaussianQuestions | AllocationQuestions | LossComposition
+        if adjacency == REPLACE or (steps is None and epoch is None):
+            parts = [(pair_of(m, adjacency, direction), n) for m, n in mechanism.releases]
+            self._curve = LossComposition(parts, LATTICE_RTOL, LATTICE_POINTS)
+        elif steps is not None:
+            composed = SampledGaussianCurve()
+            for step, count in steps:
+                if (known := within_domain(step)) is not None:
+                    composed.add(known.rate, known.noise, float(count))
+            self._curve = composed.questions(direction)
+        elif epoch is not None:
+            self._curve = AllocationQuestions(*epoch, direction == "remove")
+
+        # Rényi divergences may give a smaller upper end if the pairs are only bracketed.
+        self._renyi = SampledSteps(None, "optimal")
+        self._renyi.add_curve(None, curve_of(mechanism, adjacency), 1.0)
+        loss = mechanism.largest_loss(adjacency, direction)
+        self.largest_loss = math.inf if loss is None else float(loss) * (1.0 + 2.0**-52)
+
+    @property
+    def by_lattice(self) -> bool:
+        """Whether a question takes milliseconds."""
+        return isinstance(self._curve, LossComposition)
+
+    def deltas(self, epsilons: Array) -> Array:
+        found = np.empty((2, epsilons.size))
+        if isinstance(self._curve, LossComposition):
+            found[:] = np.transpose([self._curve.delta_bounds(e) for e in epsilons.tolist()])
+        else:
+            self._curve.delta_into(epsilons, found)
+        for i in wide_brackets(found, WIDE):
+            found[1, i] = min(found[1, i], self._renyi.delta(float(epsilons[i]))[0])
+        found[1, epsilons >= self.largest_loss] = 0.0
+        return np.asarray(np.clip(found[1], 0.0, 1.0))
+
+    def epsilons(self, deltas: Array) -> Array:
+        found = np.empty((2, deltas.size))
+        if isinstance(self._curve, LossComposition):
+            found[:] = np.transpose([self._curve.epsilon_bounds(d) for d in deltas.tolist()])
+        else:
+            self._curve.epsilon_into(deltas, found)
+        for i in wide_brackets(found, WIDE):
+            found[1, i] = min(found[1, i], self._renyi.epsilon(float(deltas[i]))[0])
+        return np.asarray(np.clip(found[1], 0.0, self.largest_loss))
