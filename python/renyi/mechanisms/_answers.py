@@ -20,21 +20,26 @@ from renyi._engine import (
     SampledSteps,
     wide_brackets,
 )
+from renyi._rounding import exact_log_above
 from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, integer_of, number_in, shortest
 from renyi.mechanisms.algebra import (
-    LARGEST_LOSS,
-    SMALLEST_LOSS,
     Mechanism,
     UnsupportedMechanismError,
     curve_of,
-    log_up,
     mechanism_of,
     pair_of,
-    pure_curve,
     set_fields,
     set_numbers,
 )
-from renyi.mechanisms.steps import NOTHING, REPLACE, REVEALED, within_domain
+from renyi.mechanisms.steps import (
+    LARGEST_LOSS,
+    NOTHING,
+    REPLACE,
+    REVEALED,
+    SMALLEST_LOSS,
+    pure_curve,
+    within_domain,
+)
 
 SHAPE = Range(-1.0, math.inf, "(]")
 RUNS = Range(0.0, math.inf, "()")
@@ -93,7 +98,7 @@ class RandomizedResponse(Mechanism):
         if not 0 < p < 1:
             return None
         ratio = p * (choices - 1) / (1 - p)
-        return log_up(max(ratio, 1 / ratio))
+        return exact_log_above(max(ratio, 1 / ratio))
 
 
 @dataclass(frozen=True, slots=True)
