@@ -1,8 +1,9 @@
 """When does correlated noise win over sampling, and by how much.
 
 The error of prefix sums of 2048 steps, root mean square over the clipping norm, at one guarantee:
-with cyclic Poisson samples and any number of bands, one of which is DP-SGD; and with batches in
-fixed order and independent noise, bands, buffers or a tree. A panel for each number of batches to
+with cyclic Poisson samples and any number of bands, one of which is DP-SGD; with batches in fixed
+order and independent noise, bands, buffers or a tree; and with the same bands and buffers and every
+record in a random bin. A panel for each number of batches to
 an epoch, which is how far the steps of a record are apart in fixed order. docs/correlated.md has
 the answer.
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from renyi.matrix import (
     BLT,
+    BallsInBins,
     BandedToeplitz,
     CyclicPoisson,
     FixedEpochs,
@@ -39,6 +41,8 @@ WAYS = (
     "fixed order, bands",
     "fixed order, 4 buffers",
     "fixed order, tree",
+    "balls in bins, bands",
+    "balls in bins, 4 buffers",
 )
 
 
@@ -60,7 +64,7 @@ def ways(batches: int, epsilon: float) -> dict[str, Any]:
     def of(strategy: Any, scheme: Any) -> Any:
         return priced("", strategy, scheme, epsilon, DELTA)
 
-    counts = [1 << k for k in range(batches.bit_length()) if 1 << k <= batches]
+    counts = [1 << k for k in range(batches.bit_length())]
     sampled = [of(bands(count), CyclicPoisson(count / batches, count)) for count in counts]
     whole = FixedEpochs(batches)
     fixed = (BandedToeplitz(STEPS, [1.0]), bands(batches), buffers(batches), Tree(STEPS))
@@ -68,6 +72,7 @@ def ways(batches: int, epsilon: float) -> dict[str, Any]:
         sampled[0],
         min(sampled, key=lambda row: row.error),
         *(of(strategy, whole) for strategy in fixed),
+        *(of(strategy, BallsInBins(batches)) for strategy in fixed[1:3]),
     ]
     return dict(zip(WAYS, rows, strict=True))
 
@@ -90,7 +95,7 @@ def draw(file: str) -> None:
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")
     panels = figure.subplots(1, len(BATCHES), sharey=True)
-    styles = ("k-", "#0072B2", "k:", "#D55E00", "#009E73", "#CC79A7")
+    styles = ("k-", "#0072B2", "k:", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
     for axes, batches in zip(panels, BATCHES, strict=True):
         found = [ways(batches, epsilon) for epsilon in CURVE.tolist()]
         for name, style in zip(WAYS, styles, strict=True):

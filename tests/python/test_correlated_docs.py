@@ -41,3 +41,7 @@ def test_what_is_said_of_it() -> None:
     assert round(ROWS[128, 8.0][0] / ROWS[128, 8.0][3], 1) == 1.8
     assert round(ROWS[1024, 8.0][0] / ROWS[1024, 8.0][3], 1) == 4.5
     assert round(1.0 - ROWS[128, 2.0][1] / ROWS[128, 2.0][0], 2) == 0.17
+    gains = [1.0 - row[k + 3] / row[k] for row in ROWS.values() for k in (3, 4)]
+    assert (round(min(gains), 2), round(max(gains), 2)) == (0.02, 0.34)
+    others, bins = min(ROWS[1024, 8.0][:6]), min(ROWS[1024, 8.0][6:])
+    assert round(1.0 - bins / others, 2) == 0.25

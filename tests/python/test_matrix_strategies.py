@@ -421,3 +421,17 @@ def test_squares_of_entries_that_doubles_do_not_hold(size):
     assert BLT(3, [0.0], [size]).sensitivity() >= math.hypot(1.0, size)
     norms = np.linalg.norm(BandedToeplitz(3, [1.0, size], normalised=True).matrix(), axis=0)
     assert norms == pytest.approx(1.0, rel=1e-14)
+
+
+def test_trees_are_exact_for_records_that_take_part_several_times():
+    draw = np.random.default_rng(3)
+    for _ in range(150):
+        steps = int(draw.integers(2, 14))
+        restart = None if draw.integers(2) else int(draw.integers(1, steps + 1))
+        tree, apart = Tree(steps, restart=restart), int(draw.integers(1, steps + 1))
+        for scheme in (FixedEpochs(apart), MinSeparation(apart, int(draw.integers(1, 5)))):
+            found, exact = tree.sensitivity(scheme), sensitivity(tree.matrix(), scheme)
+            assert found.exact
+            assert exact <= found <= exact * (1.0 + 1e-12)
+    assert round(Tree(1000).sensitivity(MinSeparation(100, 10)) ** 2, 6) == 143.0
+    assert not Tree(1000).sensitivity(MinSeparation(2, 100)).exact

@@ -186,9 +186,12 @@ def test_several_arrays_and_groups():
 @pytest.mark.parametrize(
     ("words", "settings"),
     [
-        ("sampling must be 'fixed_order' or 'cyclic_poisson'", {"sampling": "shuffled"}),
         (
-            "sampling must be 'fixed_order' or 'cyclic_poisson'",
+            "sampling must be 'fixed_order', 'cyclic_poisson' or 'balls_in_bins'",
+            {"sampling": "shuffled"},
+        ),
+        (
+            "sampling must be 'fixed_order', 'cyclic_poisson' or 'balls_in_bins'",
             {"sampling": "poisson", "adjacency": "add_remove"},
         ),
         ("strategy must be of 30 steps", {"steps": 30}),

@@ -166,9 +166,12 @@ class PLDAccountant(Accountant[Part]):
         curve = WorseCurve(sides, self._renyi_curve)
         if not self._losses:
             return curve
+        known: list[Curve] = [other._curve_of(direction, rtol) for other in self._alternatives()]
         chained = self._by_removal(rtol)
         if chained is not None:
-            return SmallerCurve([curve, chained])
+            known.append(chained)
+        if known:
+            return SmallerCurve([curve, *known])
         return self._without_limits(curve, direction, rtol)
 
     def _sides(self, direction: DirectionName | None) -> tuple[DirectionName, ...]:
@@ -240,6 +243,18 @@ class PLDAccountant(Accountant[Part]):
         if not slacks or slack > LARGEST_SLACK:
             return curve
         return NearlyPoissonCurve(poisson._curve_of(direction, rtol), slack, curve)
+
+    def _alternatives(self) -> list[PLDAccountant]:
+        """Return accountants of other mechanisms that bound the composed ones."""
+        leaves = self._leaves()
+        result = []
+        for k in range(max((len(leaf.alternatives) for leaf, _ in leaves), default=0)):
+            other = self._blank()
+            for leaf, count in leaves:
+                options = leaf.alternatives
+                other.compose(options[min(k, len(options) - 1)] if options else leaf, count)
+            result.append(other)
+        return result
 
     def _by_removal(self, rtol: float) -> Curve | None:
         """Return the curve where one record is removed and another one added, for allocations.

@@ -28,10 +28,17 @@ from renyi.matrix._strategy import LearningRates, Momentum, PrefixSums, Strategy
 from renyi.matrix._stream import NoiseStream
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
 from renyi.matrix._tree import Tree
-from renyi.mechanisms.participation import CyclicPoisson, FixedEpochs, MinSeparation, SinglePass
+from renyi.mechanisms.participation import (
+    BallsInBins,
+    CyclicPoisson,
+    FixedEpochs,
+    MinSeparation,
+    SinglePass,
+)
 
 __all__ = [
     "BLT",
+    "BallsInBins",
     "BandedToeplitz",
     "CyclicPoisson",
     "Dense",

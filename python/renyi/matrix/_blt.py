@@ -25,6 +25,7 @@ from renyi.matrix._strategy import (
 from renyi.matrix._toeplitz import ToeplitzStrategy
 from renyi.mechanisms.participation import (
     ONCE,
+    Overlaps,
     Participation,
     SinglePass,
     most_participations,
@@ -130,9 +131,20 @@ class BLT(ToeplitzStrategy):
             c[1:] += np.cumprod(power)
         return c
 
+    def _relative(self) -> float:
+        # A power takes up to n products, and their sum m - 1 additions. Of positive weights.
+        return (self.steps + 2.0 * len(self.decays)) * 2.0**-53
+
+    def _overlaps(self, batches: int) -> Overlaps:
+        if min(self.weights) < 0.0:
+            raise ValueError(
+                "strategy must have no negative weights where records are in random bins, got "
+                f"{self.weights!r}"
+            )
+        return ToeplitzStrategy._overlaps(self, batches)
+
     def _sensitivity(self, participation: Participation) -> Sensitivity:
-        # A power takes up to n products, and their sum m - 1 additions.
-        relative = (self.steps + 2.0 * len(self.decays)) * 2.0**-53
+        relative = self._relative()
         column = self.first_column()
         if min(self.weights) >= 0.0:
             if math.fsum(self.weights) <= 1.0:  # real numbers that fall, whatever rounding does

@@ -12,7 +12,12 @@ from renyi.matrix._blt import BLT
 from renyi.matrix._strategy import PREFIX_SUMS, Loss, Strategy, Workload, loss_of, workload_of
 from renyi.matrix._toeplitz import BandedToeplitz
 from renyi.matrix._tree import Tree
-from renyi.mechanisms.participation import CyclicPoisson, FixedEpochs, Participation
+from renyi.mechanisms.participation import (
+    BallsInBins,
+    CyclicPoisson,
+    FixedEpochs,
+    Participation,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,9 +89,43 @@ def priced(
     )
     # Up by more than what MatrixMechanism rounds its quotient down by.
     noise = effective * sensitivity * (1.0 + 2.0**-50)
+    if isinstance(participation, BallsInBins):  # that is the noise if the bins were known
+        noise = _noise_in_bins(strategy, participation, noise, target_epsilon, target_delta)
     errors = strategy.errors(workload_of(workload))
     variance = float(errors.mean() if loss_of(loss) == "mean" else errors.max())
     return Priced(name, strategy, participation, noise, noise * math.sqrt(variance))
+
+
+LARGEST_GAIN = 16.0  # by the secrecy of bins, that is searched for
+
+
+def _noise_in_bins(
+    strategy: Strategy, scheme: BallsInBins, known: float, epsilon: float, delta: float
+) -> float:
+    """Return the noise for records in random bins, from that for known ones.
+
+    With the stride that is the best at three quarters of it.
+    """
+    from renyi.accountants import PLDAccountant
+    from renyi.calibration import calibrate
+    from renyi.mechanisms import MatrixMechanism
+
+    def run(noise: float, stride: int | None) -> MatrixMechanism:
+        return MatrixMechanism(strategy, noise, BallsInBins(scheme.batches, stride))
+
+    def cost(stride: int) -> float:
+        accountant = PLDAccountant(adjacency="zero_out").compose(run(0.75 * known, stride))
+        return accountant.get_epsilon(delta)
+
+    strides = [1 << k for k in range(scheme.batches.bit_length())]
+    best = scheme.stride or min(strides, key=cost)
+    return calibrate(
+        lambda noise: run(noise, best),
+        (known / LARGEST_GAIN, 1.01 * known),  # lattices may be wide
+        target_epsilon=epsilon,
+        target_delta=delta,
+        adjacency="zero_out",
+    )
 
 
 def choose_bands(
@@ -115,7 +154,8 @@ def choose_bands(
     population, batch_size, steps : int
         Of the training, each at least 1.
     bands : iterable of int, optional
-        Which to try, each at most population / batch_size; by default powers of 2 up to that.
+        Which to try, each at most population / batch_size; by default powers of 2 up to that, and
+        that.
     loss, workload
         As of `Strategy.loss`.
 
@@ -130,7 +170,8 @@ def choose_bands(
     most = min(records // size, length)
     if most < 1:
         raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
-    given = [1 << k for k in range(most.bit_length())] if bands is None else list(bands)
+    powers = [1 << k for k in range(most.bit_length())]
+    given = sorted({*powers, most}) if bands is None else list(bands)
     rows = []
     for count in given:
         if integer_of(count, "bands", 1) > most:
@@ -165,7 +206,8 @@ def compare_strategies(
 
     With sampling: independent noise, and the best number of bands. In fixed order, where the steps
     of a record are population / batch_size apart: independent noise, bands as many as that (at
-    most 512), buffers, and a tree.
+    most 512), buffers, and a tree. In random bins that are kept, where an epoch fits into the
+    steps: the same bands and buffers. The best row is ``min(rows, key=lambda row: row.error)``.
 
     Parameters
     ----------
@@ -190,22 +232,27 @@ def compare_strategies(
     )
     whole = FixedEpochs(-(-population // batch_size))
     apart = min(whole.period, steps, _MOST_BANDS)
-    fixed: list[tuple[str, Strategy]] = [
-        ("independent, fixed order", BandedToeplitz(steps, [1.0])),
-        (f"{apart} bands, fixed order", BandedToeplitz.optimal(steps, apart, loss=loss)),
-        (
-            f"{buffers} buffers, fixed order",
-            BLT.optimal(steps, buffers, loss=loss, participation=whole),
-        ),
-        ("tree, fixed order", Tree(steps)),
+    bands = BandedToeplitz.optimal(steps, apart, loss=loss)
+    blt = BLT.optimal(steps, buffers, loss=loss, participation=whole)
+    known: list[tuple[str, Strategy, Participation]] = [
+        ("independent, fixed order", BandedToeplitz(steps, [1.0]), whole),
+        (f"{apart} bands, fixed order", bands, whole),
+        (f"{buffers} buffers, fixed order", blt, whole),
+        ("tree, fixed order", Tree(steps), whole),
     ]
+    if whole.period <= steps:
+        bins = BallsInBins(whole.period)
+        known += [
+            (f"{apart} bands, balls in bins", bands, bins),
+            (f"{buffers} buffers, balls in bins", blt, bins),
+        ]
     best = min(sampled[1:] or sampled, key=lambda row: row.error)
     return (
         sampled[0]._replace(name="independent, sampled"),
         best._replace(name=f"{best.name}, sampled"),
         *(
-            priced(name, strategy, whole, target_epsilon, target_delta, loss=loss)
-            for name, strategy in fixed
+            priced(name, strategy, scheme, target_epsilon, target_delta, loss=loss)
+            for name, strategy, scheme in known
         ),
     )
 

@@ -19,13 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._training import best_selection
-from renyi._validation import BELOW_ONE, number_in, one_of, real_of
+from renyi._validation import BELOW_ONE, integer_of, number_in, one_of, real_of
 from renyi.mechanisms.json_form import decode_value, encode_value
 from renyi.mechanisms.participation import (
     ONCE,
+    BallsInBins,
     CyclicPoisson,
     FixedEpochs,
     MinSeparation,
+    Overlaps,
     Participation,
     SinglePass,
     StrategyMatrix,
@@ -272,6 +274,55 @@ def of_matrix(c: Matrix, participation: Participation) -> Sensitivity:
     return rounded_up(best, 4.0 * steps + 2.0 * len(c), exact, 0.0, scale)
 
 
+def overlaps_of_toeplitz(c: Vector, steps: int, batches: int, relative: float) -> Overlaps:
+    """Return the overlaps for a Toeplitz matrix without negative entries.
+
+    Bin 0 moves s, bin j as much j steps later, cut at the end: the first bins have the largest
+    inner products for their distance, the last ones the smallest.
+    """
+    _check_not_negative(c)
+    c, scale = _scaled(c)
+    s = _sum_of_shifts(c, steps, batches, -(-steps // batches))
+    # Raised so that no product underflows; those below may, which lowers them.
+    raised = np.where(s > 0.0, np.maximum(s, 2.0**-500), 0.0)
+    most = [float(raised[lag:] @ raised[: steps - lag]) for lag in range(batches)]
+    length = steps - batches + 1
+    least = [float(s[lag : lag + length] @ s[:length]) for lag in range(batches)]
+    return _rounded_overlaps(most, least, 2.0 * steps, relative, scale)
+
+
+def overlaps_of_matrix(c: Matrix, batches: int) -> Overlaps:
+    """Return the overlaps for any matrix without negative entries, with a column for each step."""
+    _check_not_negative(c)
+    steps = c.shape[1]
+    c, scale = _scaled(c)
+    padded = np.pad(c, ((0, 0), (0, -steps % batches)))
+    s = padded.reshape(len(c), -1, batches).sum(axis=1)  # a column for each bin
+    raised = np.where(s > 0.0, np.maximum(s, 2.0**-500), 0.0)
+    above, below = raised.T @ raised, s.T @ s
+    most = [float(np.diagonal(above, lag).max()) for lag in range(batches)]
+    least = [float(np.diagonal(below, lag).min()) for lag in range(batches)]
+    return _rounded_overlaps(most, least, 4.0 * steps + len(c), 0.0, scale)
+
+
+def _check_not_negative(c: Vector) -> None:
+    if (c < 0.0).any():
+        raise ValueError(
+            "strategy must have no negative entry where records are in random bins, for no bound "
+            f"is known of others, got {float(c.min())!r} among them"
+        )
+
+
+def _rounded_overlaps(
+    most: list[float], least: list[float], roundings: float, relative: float, unit: float
+) -> Overlaps:
+    """Return overlaps by sums of products of numbers that are not negative, rounded outward."""
+    error = 2.0 * ((roundings + 8.0) * _UNIT + 2.0 * relative)
+    own, *shared = (number * (1.0 + error) for number in most)
+    down = 1.0 - error
+    return Overlaps(unit, own, least[0] * down, tuple(shared), min(least) * down)
+
+
 def _reach(c: Matrix) -> int:
     """Return from which distance on two columns share no row."""
     rows, columns = np.nonzero(c)
@@ -283,19 +334,6 @@ def _reach(c: Matrix) -> int:
     # Column j meets column i > j unless all columns from i on begin after the end of column j.
     apart = np.searchsorted(begins, last, side="right") - np.arange(c.shape[1])
     return max(int(apart.max(initial=1)), 1)
-
-
-def of_tree(heights: int, steps: int, participation: Participation) -> Sensitivity:
-    """Return the sensitivity of a binary tree with nodes of ``heights`` heights.
-
-    A record is in one node of each height for each time it takes part. A node of height h has 2^h
-    steps, so at most m = min(k, ceil(2^h / separation)) of the k times fall into one node. Numbers
-    of sum k that are at most m have squares of sum at most k m.
-    """
-    most = most_participations(participation, steps)
-    separation = separation_of(participation, steps)
-    square = sum(most * min(most, -(-(2**h) // separation)) for h in range(heights))
-    return rounded_up(float(square), 2.0, most == 1)
 
 
 Loss = Literal["mean", "max"]
@@ -334,7 +372,7 @@ class Strategy(StrategyMatrix):
 
         Under "zero_out" adjacency; replacing a record moves it twice as far. The result is a float
         that says whether it is ``exact`` or a bound. For `CyclicPoisson` it is that of one of the
-        steps of a record, which then share no row.
+        steps of a record, which then share no row, for `BallsInBins` that of bins that are known.
 
         Raises
         ------
@@ -342,7 +380,27 @@ class Strategy(StrategyMatrix):
             If steps of a record may share a row where no bound of that is known.
         """
         known = participation_of(participation)
-        return self._sensitivity(SinglePass() if isinstance(known, CyclicPoisson) else known)
+        if isinstance(known, CyclicPoisson):
+            known = SinglePass()
+        elif isinstance(known, BallsInBins):
+            known = FixedEpochs(known.batches)
+        return self._sensitivity(known)
+
+    def overlaps(self, batches: int) -> Overlaps:
+        """Return bounds of the inner products of what a record moves in the bins it may be in.
+
+        Raises
+        ------
+        ValueError
+            If there are more batches than steps, or an entry of C is negative.
+        """
+        number = integer_of(batches, "batches", 1)
+        if number > self.steps:
+            raise ValueError(f"batches must be at most the steps, {self.steps}, got {batches!r}")
+        return self._overlaps(number)
+
+    def _overlaps(self, batches: int) -> Overlaps:
+        return overlaps_of_matrix(self.matrix(), batches)
 
     @property
     def column_norm(self) -> Sensitivity:

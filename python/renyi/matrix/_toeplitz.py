@@ -25,9 +25,16 @@ from renyi.matrix._strategy import (
     kernel_of,
     loss_of,
     of_toeplitz,
+    overlaps_of_matrix,
+    overlaps_of_toeplitz,
     rounded_up,
 )
-from renyi.mechanisms.participation import Participation, most_participations, separation_of
+from renyi.mechanisms.participation import (
+    Overlaps,
+    Participation,
+    most_participations,
+    separation_of,
+)
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
@@ -62,6 +69,10 @@ class ToeplitzStrategy(Strategy):
 
     def _sensitivity(self, participation: Participation) -> Sensitivity:
         return of_toeplitz(self.first_column(), self.steps, participation, self._relative())
+
+    def _overlaps(self, batches: int) -> Overlaps:
+        column = self.first_column()
+        return overlaps_of_toeplitz(column, self.steps, batches, self._relative())
 
     def _solve(self, vector: Vector) -> Vector:
         """Return C^-1 times a vector."""
@@ -239,6 +250,11 @@ class BandedToeplitz(ToeplitzStrategy):
         return rounded_up(
             float(most_participations(participation, self.steps)), 4.0 * self.bands, True
         )
+
+    def _overlaps(self, batches: int) -> Overlaps:
+        if self.normalised:
+            return overlaps_of_matrix(self.matrix(), batches)
+        return ToeplitzStrategy._overlaps(self, batches)
 
     def errors(self, workload: Workload = PREFIX_SUMS) -> Vector:
         """Return the variance of each query at noise of variance 1."""

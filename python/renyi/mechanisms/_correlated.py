@@ -5,18 +5,36 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from renyi._adjacency import Adjacency
+import numpy as np
+import numpy.typing as npt
+
+from renyi._adjacency import Adjacency, DirectionName
+from renyi._engine import Pair, RenyiCurve
 from renyi._validation import NON_NEGATIVE, integer_of, shortest
+from renyi.mechanisms._epochs import RandomAllocation
 from renyi.mechanisms._noise import L2, Gaussian
-from renyi.mechanisms.algebra import Composed, Equivalent, Mechanism, set_fields, set_numbers
+from renyi.mechanisms.algebra import (
+    Composed,
+    Equivalent,
+    Mechanism,
+    curve_of,
+    pair_of,
+    set_fields,
+    set_numbers,
+)
 from renyi.mechanisms.participation import (
     ONCE,
+    BallsInBins,
     CyclicPoisson,
+    Overlaps,
     Participation,
     StrategyMatrix,
     participation_of,
 )
 from renyi.mechanisms.sampling import PoissonSampled
+from renyi.mechanisms.steps import REPLACE
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +82,7 @@ class MatrixMechanism(Equivalent):
     (3.577708764, 1000)
     """
 
-    adjacencies = ("replace_one", "zero_out")
+    adjacencies = ("replace_one", "zero_out")  # with groups or bins drawn for each record: all
     assumption = (
         "matrix mechanism: normal, correlated by the stated strategy, standard deviation of z = "
         f"noise multiplier x {L2}"
@@ -74,6 +92,7 @@ class MatrixMechanism(Equivalent):
     noise_multiplier: float
     participation: Participation = ONCE
     sensitivity: float = field(init=False, repr=False, compare=False)
+    _bounds: tuple[Mechanism, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, StrategyMatrix):
@@ -87,24 +106,58 @@ class MatrixMechanism(Equivalent):
                 "share rows, and no bound is known of what sampling then hides"
             )
         set_fields(self, sensitivity=self.strategy.sensitivity(scheme))
+        set_fields(self, _bounds=self._mechanisms_above())
         self.strategy.warn_of(scheme)
 
     @property
     def effective_noise_multiplier(self) -> float:
         """``noise_multiplier`` over the ``sensitivity``, rounded down.
 
-        That of the run as one Gaussian mechanism; under `CyclicPoisson` of every sampled one.
+        That of the run as one Gaussian mechanism; under `CyclicPoisson` of every sampled one, under
+        `BallsInBins` if the bins were known.
         """
         return over(self.noise_multiplier, self.sensitivity)
 
     @property
     def released(self) -> Mechanism:
-        """The mechanism it is accounted as: one Gaussian, or a sampled one for each cycle."""
+        """The mechanism it is accounted as, the first that bounds it.
+
+        One Gaussian, a sampled one for each cycle, or a Gaussian and an allocation to bins.
+        """
+        return self._bounds[0]
+
+    @property
+    def alternatives(self) -> tuple[Mechanism, ...]:
+        """Other mechanisms that bound it by themselves, of which accountants take the least."""
+        return self._bounds[1:]
+
+    def _mechanisms_above(self) -> tuple[Mechanism, ...]:
         noise, scheme = Gaussian(self.effective_noise_multiplier), self.participation
-        if not isinstance(scheme, CyclicPoisson):
-            return noise
-        cycles = -(-self.strategy.steps // scheme.cycle_length)
-        return Composed((PoissonSampled(noise, scheme.sample_rate), cycles))
+        if isinstance(scheme, CyclicPoisson):
+            cycles = -(-self.strategy.steps // scheme.cycle_length)
+            return (Composed((PoissonSampled(noise, scheme.sample_rate), cycles)),)
+        if isinstance(scheme, BallsInBins):
+            overlaps = self.strategy.overlaps(scheme.batches)
+            return bounds_of_bins(self.noise_multiplier, overlaps, scheme)
+        return (noise,)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        curve = curve_of(self.released, adjacency)
+        for other in self.alternatives:
+            curve = curve.smaller(curve_of(other, adjacency))
+        return curve
+
+    def attained_pair(
+        self, adjacency: Adjacency, direction: DirectionName
+    ) -> tuple[Pair, float] | None:
+        """Return the pair of less than what aligned records attain in random bins; else None."""
+        if not isinstance(self.participation, BallsInBins):
+            return None
+        bins = self.participation.batches
+        below = bound_of_bins_below(self.noise_multiplier, self.strategy.overlaps(bins), bins)
+        if adjacency == REPLACE:  # by a record without effect
+            adjacency, direction = "zero_out", "remove"
+        return pair_of(below, adjacency, direction), 0.0
 
     def _headline(self) -> str:
         return (
@@ -120,10 +173,70 @@ class MatrixMechanism(Equivalent):
     def check_adjacency(self, adjacency: Adjacency) -> None:
         """Raise `UnsupportedMechanismError` unless it holds for an adjacency.
 
-        It does for every one where each record is put into a group by itself.
+        It does for every one where each record is put into a group or bin by itself.
         """
-        if not isinstance(self.participation, CyclicPoisson):
+        if not isinstance(self.participation, CyclicPoisson | BallsInBins):
             Mechanism.check_adjacency(self, adjacency)  # a class with slots has no super()
+
+
+# Balls in bins. With X Gaussian of covariance G / sigma^2, G the Gram matrix of what a record moves
+# by its b possible bins, the ratio of likelihoods with and without the record is the mean of
+# exp(X_j - Var X_j / 2) (2410.06266, Lemma 3.2, for C >= 0). Expectations of convex functions of it
+# rise with every entry of G (Kahane 1985). All diagonal entries set to d and all others to rho, it
+# is that of a Gaussian release of noise sigma / sqrt(rho) and an allocation to b bins of noise
+# sigma / sqrt(d - rho). Published bins up to a multiple of a stride leave at least b // stride bins
+# so far apart, and more bins cost less (Jensen's inequality).
+
+
+def bounds_of_bins(noise: float, overlaps: Overlaps, scheme: BallsInBins) -> tuple[Mechanism, ...]:
+    """Return mechanisms that each dominate a run whose records are in random bins.
+
+    One for each stride, a power of 2 or the number of bins, which is the best at some order.
+    """
+    batches, own, noise = scheme.batches, overlaps.own_most, noise / overlaps.unit
+    strides = [1 << k for k in range((batches - 1).bit_length())] + [batches]
+    if scheme.stride is not None:
+        strides = [scheme.stride]
+    shared = [max(overlaps.shared_most[s - 1 :: s], default=0.0) for s in strides]
+    bins = [batches // s for s in strides]
+    moments = _approximate_moments(noise, own, np.array(shared), np.array(bins))
+    best = sorted(set(moments.argmin(axis=1).tolist()))
+    return tuple(_shared_and_allocated(noise, own, shared[k], bins[k]) for k in best)
+
+
+def bound_of_bins_below(noise: float, overlaps: Overlaps, batches: int) -> Mechanism:
+    """Return a mechanism that a run whose records are in random bins dominates, if they align."""
+    up = noise / overlaps.unit * (1.0 + 2.0**-40)  # more than what is rounded down on the way
+    return _shared_and_allocated(up, overlaps.own_least, overlaps.shared_least, batches)
+
+
+def _shared_and_allocated(noise: float, own: float, shared: float, bins: int) -> Mechanism:
+    """Return the release of the shared part, and the allocation of the rest; noise rounded down."""
+    shared = own if bins == 1 else min(shared, own)
+    parts: list[Mechanism] = []
+    if shared > 0.0:
+        parts.append(Gaussian(_over_root(noise, shared)))
+    if own > shared:
+        rest = math.nextafter(own - shared, math.inf)
+        parts.append(RandomAllocation(Gaussian(_over_root(noise, rest)), bins))
+    return parts[0] if len(parts) == 1 else Composed(*parts)
+
+
+def _over_root(noise: float, square: float) -> float:
+    return over(noise, math.nextafter(math.sqrt(square), math.inf))
+
+
+ORDERS = 1.0 + np.geomspace(0.1, 1000.0, 40)[:, None]
+
+
+def _approximate_moments(noise: float, own: float, shared: Array, bins: Array) -> Array:
+    """Return about log E_Q R^order at orders by strides: it chooses strides, and proves nothing."""
+    if not 0.0 < noise < math.inf:
+        return np.zeros((1, shared.size))
+    pairs = 0.5 * ORDERS * (ORDERS - 1.0) / noise**2
+    rest = np.maximum(own - shared, 0.0)
+    rare = np.log1p(ORDERS * (ORDERS - 1.0) * np.expm1(np.minimum(rest / noise**2, 500.0)) / bins)
+    return pairs * shared + np.logaddexp(rare, pairs * rest - (ORDERS - 1.0) * np.log(bins))
 
 
 def over(noise: float, sensitivity: float) -> float:

@@ -374,6 +374,11 @@ class Mechanism:
         return None
 
     @property
+    def alternatives(self) -> tuple[Mechanism, ...]:
+        """Other mechanisms that bound this one by themselves: accountants take the least."""
+        return ()
+
+    @property
     def without_limit(self) -> tuple[Mechanism, float] | None:
         """A mechanism close to this one, and their total variation distance.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from renyi._validation import integer_of, probability_of, shortest
 
@@ -94,16 +95,49 @@ class CyclicPoisson:
         return f"by chance {shortest(self.sample_rate)} in {where}"
 
 
+@dataclass(frozen=True, slots=True)
+class BallsInBins:
+    """Every record is in one of the bins for the whole run, drawn uniformly and kept secret.
+
+    Records choose independently of each other; bin j has its turn in the steps j, j + batches, and
+    so on, as in `renyi.samplers.BallsInBinsSampler` with bins that are kept.
+
+    Parameters
+    ----------
+    batches : int
+        The number of bins, batches to an epoch: at least 1, at most the steps of the strategy.
+    stride : int, optional
+        In [1, batches]: guarantees are those of bins whose number modulo the stride is published,
+        which leaves bins that share less. By default the best of several.
+    """
+
+    batches: int
+    stride: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "batches", integer_of(self.batches, "batches", 1))
+        if self.stride is not None:
+            stride = integer_of(self.stride, "stride", 1)
+            if stride > self.batches:
+                raise ValueError(
+                    f"stride must be an integer in [1, {self.batches}], the batches, got {stride}"
+                )
+            object.__setattr__(self, "stride", stride)
+
+    def __str__(self) -> str:
+        return f"in the same step of every {self.batches}, drawn at random"
+
+
 ONCE = SinglePass()
-Participation = SinglePass | FixedEpochs | MinSeparation | CyclicPoisson
+Participation = SinglePass | FixedEpochs | MinSeparation | CyclicPoisson | BallsInBins
 
 
 def participation_of(value: object) -> Participation:
     """Return a participation."""
-    if not isinstance(value, SinglePass | FixedEpochs | MinSeparation | CyclicPoisson):
+    if not isinstance(value, Participation):
         raise TypeError(
-            "participation must be SinglePass(), FixedEpochs, MinSeparation or CyclicPoisson, "
-            f"got {value!r}"
+            "participation must be SinglePass(), FixedEpochs, MinSeparation, CyclicPoisson or "
+            f"BallsInBins, got {value!r}"
         )
     return value
 
@@ -116,6 +150,8 @@ def separation_of(participation: Participation, steps: int) -> int:
         return min(participation.period, steps)
     if isinstance(participation, CyclicPoisson):
         return min(participation.cycle_length, steps)
+    if isinstance(participation, BallsInBins):
+        return min(participation.batches, steps)
     return min(participation.separation, steps)
 
 
@@ -124,6 +160,30 @@ def most_participations(participation: Participation, steps: int) -> int:
     most = -(-steps // separation_of(participation, steps))
     count = participation.count if isinstance(participation, MinSeparation) else None
     return most if count is None else min(count, most)
+
+
+class Overlaps(NamedTuple):
+    """How the moves of a record by its possible bins overlap: entries of their Gram matrix.
+
+    Attributes that end in "most" are rounded up, those that end in "least" down.
+
+    Attributes
+    ----------
+    unit : float
+        A power of 2, in units of the clipped contribution: the others are in units of its square.
+    own_most, own_least : float
+        The squared norm of what one bin moves, of the worst bin and of the best.
+    shared_most : tuple of float
+        The largest inner product of two bins that are 1, 2, ... apart.
+    shared_least : float
+        The smallest inner product of two bins.
+    """
+
+    unit: float
+    own_most: float
+    own_least: float
+    shared_most: tuple[float, ...]
+    shared_least: float
 
 
 class StrategyMatrix(ABC):
@@ -141,6 +201,10 @@ class StrategyMatrix(ABC):
     @abstractmethod
     def sensitivity(self, participation: Participation = ONCE) -> float:
         """Return the sensitivity of C g in units of a record's clipped contribution, rounded up."""
+
+    @abstractmethod
+    def overlaps(self, batches: int) -> Overlaps:
+        """Return bounds of the inner products of what a record moves in the bins it may be in."""
 
     def warn_of(self, participation: Participation) -> None:
         """Warn where this is the optimum for records that take part otherwise, and less often."""

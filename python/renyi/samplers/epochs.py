@@ -10,7 +10,13 @@ import numpy as np
 from renyi._states import Run, secrets_of
 from renyi._validation import count_of, integer_of
 from renyi.matrix import BandedToeplitz, FixedEpochs
-from renyi.mechanisms import Gaussian, MatrixMechanism, Mechanism, RandomAllocation
+from renyi.mechanisms import (
+    FixedAllocation,
+    Gaussian,
+    MatrixMechanism,
+    Mechanism,
+    RandomAllocation,
+)
 from renyi.samplers.basic import BatchSampler, Indices, Place, times
 from renyi.samplers.schemes import Groups, checked_groups
 
@@ -26,9 +32,9 @@ class _Bins(NamedTuple):
 class BallsInBinsSampler(BatchSampler):
     """Every record in one batch of each epoch, drawn uniformly and independently of the others.
 
-    Records are dealt anew for every epoch. Sizes of batches are random; they and the batches are
-    secret, the number of batches is public. The bins of an epoch are used once: in the middle of
-    one no fork of the process goes on with them, and no second sampler from a state.
+    Records are dealt anew for every epoch, unless bins are kept. Sizes of batches are random; they
+    and the batches are secret, the number of batches is public. Bins are used once: in the middle
+    of their epochs no fork of the process goes on with them, and no second sampler from a state.
 
     Parameters
     ----------
@@ -38,6 +44,9 @@ class BallsInBinsSampler(BatchSampler):
         Batches to an epoch, at least 1.
     epochs : int, optional
         Number of epochs to iterate over; without end by default.
+    kept : bool
+        Whether all epochs have the bins of the first: `FixedAllocation`, and what correlated noise
+        needs (`renyi.matrix.BallsInBins`).
     generator
         As for `PoissonSampler`.
 
@@ -58,25 +67,53 @@ class BallsInBinsSampler(BatchSampler):
     True
     >>> sampler.mechanism(Gaussian(1.1), steps=5)  # the second epoch has begun
     Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, picks=1), 2))
+    >>> BallsInBinsSampler(1000, 4, kept=True).mechanism(Gaussian(1.1), steps=5)
+    FixedAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, epochs=2)
     """
 
-    _kind, _parameters = "balls in bins", ("batches",)
+    _kind, _parameters = "balls in bins", ("batches", "kept")
 
     def __init__(
-        self, population: int, batches: int, *, epochs: int | None = None, generator: Any = None
+        self,
+        population: int,
+        batches: int,
+        *,
+        epochs: int | None = None,
+        kept: bool = False,
+        generator: Any = None,
     ) -> None:
         super().__init__(population, None, generator)
         self.batches = integer_of(batches, "batches", 1)
+        if not isinstance(kept, bool | np.bool_):
+            raise TypeError(f"kept must be True or False, got {kept!r}")
+        self.kept = bool(kept)
         self.steps = None if epochs is None else count_of(epochs, "epochs") * self.batches
         self._loading: Run | None = None  # one for all loads: an interrupted one may be repeated
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return `RandomAllocation`, for every epoch that ``steps`` begin."""
+        """Return `RandomAllocation` for every epoch that ``steps`` begin, or `FixedAllocation`."""
         epochs = -(-count_of(steps, "steps") // self.batches)
+        if self.kept and epochs:
+            return FixedAllocation(base, self.batches, epochs)
         return times(RandomAllocation(base, self.batches), epochs)
 
+    def _settings(self) -> dict[str, Any]:
+        settings = super()._settings()
+        if not self.kept:  # as in states of versions without it
+            del settings["kept"]
+        return settings
+
+    def _place_of(self, drawn: int) -> tuple[int, int]:
+        """Return the dealing that the next batch is of, and the bin whose turn it is."""
+        epoch, turn = divmod(drawn, self.batches)
+        return (0, turn) if self.kept else (epoch, turn)
+
+    def _is_between(self, drawn: int) -> bool:
+        """Return whether the next batch begins a dealing."""
+        return drawn == 0 if self.kept else drawn % self.batches == 0
+
     def _draw(self, number: int, layout: _Bins | None) -> tuple[Indices, _Bins]:
-        epoch, turn = divmod(number - 1, self.batches)
+        epoch, turn = self._place_of(number - 1)
         if layout is None or layout.epoch != epoch:
             drawn = self.generator.core.choose_repeated(self.batches, self.population)
             layout = _Bins(epoch, Groups(drawn, self.batches), self._new_run())
@@ -96,16 +133,16 @@ class BallsInBinsSampler(BatchSampler):
         return Run("BallsInBinsSampler", made) if self.generator.secure else None
 
     def _secret_progress(self, place: Place) -> dict[str, Any]:
-        if place.drawn % self.batches == 0:
+        if self._is_between(place.drawn):
             return {}
         bins: _Bins = place.layout
         run = "" if bins.run is None else bins.run.name
         return {"epoch": bins.epoch, "bins": bins.groups.of_record.copy(), "run": run}
 
     def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> _Bins | None:
-        epoch, turn = divmod(drawn, self.batches)
-        if turn == 0:
+        if self._is_between(drawn):
             return None
+        epoch, _ = self._place_of(drawn)
         of_state, _, name = secrets_of(state, "the present epoch's bins", "epoch", "bins", "run")
         if of_state != epoch:
             raise ValueError(f"state must hold the bins of epoch {epoch}, got those of {of_state}")

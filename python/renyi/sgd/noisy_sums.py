@@ -19,7 +19,7 @@ from renyi.sgd.accumulation import ClipAccumulator
 from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
 from renyi.sgd.clipping import clip_and_sum
 from renyi.sgd.grid import Grid, add_noise_on_grid, sigma_of
-from renyi.sgd.plan import TrainingPlan, participation_in
+from renyi.sgd.plan import ROUNDING_NOISE, TrainingPlan, participation_in
 from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, refuse_nonfinite, rule_of
 from renyi.sgd.sums import ClippedSum
 
@@ -61,6 +61,10 @@ class CorrelatedNoise:
         error = math.hypot(*(e / factor for e, factor in zip(errors, each, strict=True)))
         assert plan.strategy is not None
         share = error / (plan.strategy.sensitivity(participation_in(plan)) * plan.max_grad_norm)
+        if plan.sampling == "balls_in_bins":
+            # Of the noise s^2 a part s^2 k hides what rounding moves, e: with the release of noise
+            # 300 that the plan has for it, k = (300 e)^2 is enough, and s^2 = 1 + k leaves 1.
+            share = (ROUNDING_NOISE * share) ** 2
         if share > _MOST:
             raise ValueError(
                 "strategy must be one whose noise is known to within 1 percent of its sensitivity "

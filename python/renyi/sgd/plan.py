@@ -24,6 +24,7 @@ from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.calibration.runs import AccountantName, noise_for
 from renyi.matrix import (
     BLT,
+    BallsInBins,
     BandedToeplitz,
     CyclicPoisson,
     Dense,
@@ -181,10 +182,10 @@ def _check_strategy(plan: TrainingPlan) -> None:
         raise TypeError(
             f"strategy must be one of renyi.matrix, of no class of its own, got {strategy!r}"
         )
-    if plan.sampling not in ("fixed_order", "cyclic_poisson"):
+    if plan.sampling not in ("fixed_order", "cyclic_poisson", "balls_in_bins"):
         raise ValueError(
-            "sampling must be 'fixed_order' or 'cyclic_poisson' with a strategy, for the steps of "
-            f"a record have to be apart, got {plan.sampling!r}"
+            "sampling must be 'fixed_order', 'cyclic_poisson' or 'balls_in_bins' with a strategy, "
+            f"for the steps of a record have to be apart, got {plan.sampling!r}"
         )
     if strategy.steps != plan.steps:
         raise ValueError(
@@ -200,13 +201,24 @@ def participation_in(plan: TrainingPlan) -> Participation:
     """Return the steps of a plan in which a record can take part."""
     if plan.cycle_length is not None:
         return CyclicPoisson(plan.sample_rate, plan.cycle_length)
+    if plan.sampling == "balls_in_bins":
+        return BallsInBins(plan.batches_per_epoch)
     return FixedEpochs(plan.batches_per_epoch)
 
 
+ROUNDING_NOISE = 300.0  # over that of bins that are known, of the release of rounding errors
+
+
 def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanism:
-    """Return the mechanism of the whole run, or of one cycle of samples."""
+    """Return the mechanism of the whole run, or of one cycle of samples.
+
+    Where bins are random, what rounding moves is accounted as a release of its own: no larger noise
+    covers it where bins share nothing.
+    """
     assert plan.strategy is not None
     run = MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
+    if plan.sampling == "balls_in_bins":
+        return run + Gaussian(ROUNDING_NOISE * run.effective_noise_multiplier)
     if plan.cycle_length is None:
         return run
     return plan.sampler().mechanism(Gaussian(run.effective_noise_multiplier))
@@ -293,9 +305,10 @@ class TrainingPlan:
         Factors of ``max_grad_norm`` by step, positive. The noise is relative to the norm of its
         step, so the cost does not change. Not on a grid.
     strategy : renyi.matrix.Strategy, optional
-        The strategy of correlated noise, with as many steps as the run. It needs "fixed_order", or
-        "cyclic_poisson" and at most ``cycle_length`` bands, and excludes schedules and a grid.
-        `DPSGD` then needs the sampler of the plan and ends with its steps.
+        The strategy of correlated noise, with as many steps as the run. It needs "fixed_order",
+        "balls_in_bins", whose bins are then kept for all epochs, or "cyclic_poisson" and at most
+        ``cycle_length`` bands, and excludes schedules and a grid. `DPSGD` then needs the sampler of
+        the plan and ends with its steps.
 
     Raises
     ------
@@ -480,7 +493,7 @@ class TrainingPlan:
     @property
     def steps_per_release(self) -> int:
         """Batches that `step_mechanism` stands for: 1, those of an epoch, a cycle or the run."""
-        if self.sampling == "fixed_order":
+        if self.sampling == "fixed_order" or (self.in_epochs and self.strategy is not None):
             return self.steps
         return self.batches_per_epoch if self.in_epochs else self.cycle_length or 1
 
@@ -582,6 +595,8 @@ class TrainingPlan:
             limits = (self.batch_limit, self.cycle_length)
             settings = [self.sample_rate, *(limit for limit in limits if limit is not None)]
         drawn = {} if self.sampling == "fixed_order" else {"generator": generator}
+        if self.sampling == "balls_in_bins" and self.strategy is not None:
+            drawn["kept"] = True
         kind, _ = _SCHEMES[self.sampling]
         sampler: BatchSampler = kind(self.population, *settings, **drawn)
         sampler.steps = self.steps

@@ -1,0 +1,224 @@
+"""Correlated noise with records in random bins: overlaps, and brackets around references."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from renyi import MatrixMechanism, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi.matrix import (
+    BLT,
+    BallsInBins,
+    BandedToeplitz,
+    Dense,
+    FixedEpochs,
+    SquareRoot,
+    Strategy,
+    Tree,
+)
+from renyi.noise import SecureGenerator
+from renyi.samplers import BallsInBinsSampler
+from renyi.sgd import TrainingPlan
+
+STRATEGIES = [
+    (BandedToeplitz(6, [1.0, 0.5, 0.25]), 2),
+    (BandedToeplitz(7, [1.0, 0.5], normalised=True), 3),
+    (SquareRoot(5), 2),
+    (BLT(6, [0.9, 0.5], [0.2, 0.3]), 2),
+    (Tree(6), 3),
+    (Dense([[1.0], [0.5, 1.0], [0.0, 0.7, 2.0], [0.3, 0.1, 0.2, 1.0]]), 2),
+]
+
+
+def gram(strategy: Strategy, batches: int) -> list[list[Fraction]]:
+    """Return the inner products of what each bin moves, by the matrix as it is written out."""
+    c = strategy.matrix()
+    moves = [
+        [sum(Fraction(x) for x in row[j::batches].tolist()) for row in c] for j in range(batches)
+    ]
+    return [[sum(a * b for a, b in zip(u, v, strict=True)) for v in moves] for u in moves]
+
+
+@pytest.mark.parametrize(("strategy", "batches"), STRATEGIES)
+def test_overlaps_enclose_the_gram_matrix(strategy: Strategy, batches: int) -> None:
+    exact, found = gram(strategy, batches), strategy.overlaps(batches)
+    assert found.unit == 1.0
+    own = [float(exact[j][j]) for j in range(batches)]
+    assert found.own_least <= min(own)
+    assert max(own) <= found.own_most
+    assert found.own_most == pytest.approx(max(own), rel=1e-12)
+    for lag, most in enumerate(found.shared_most, 1):
+        shared = [float(exact[j][j + lag]) for j in range(batches - lag)]
+        assert found.shared_least <= min(shared)
+        assert max(shared) <= most
+        assert most == pytest.approx(max(shared), rel=1e-12)
+
+
+def test_extreme_entries_neither_vanish_nor_overflow() -> None:
+    for scale in (1e-200, 1e150):
+        found = Dense([[scale], [scale, scale]]).overlaps(2)
+        two = 2.0 * (scale / found.unit) ** 2
+        one = MatrixMechanism(Dense([[scale], [scale, scale]]), scale, BallsInBins(2))
+        assert found.own_least <= two <= found.own_most
+        assert PLDAccountant().compose(one).get_epsilon(1e-6) > 4.0
+
+
+def two_bins(covariance: tuple[float, float, float], t: float, removed: bool) -> float:
+    """Return E (R - t)_+ or E (1 - t R)_+ for R = (e^(X - v/2) + e^(Y - w/2)) / 2.
+
+    Over X by the trapezoidal rule, over Y given X in closed form.
+    """
+    v, w, c = covariance
+    x = np.linspace(-12.0, 12.0 + math.sqrt(v), 4001) * math.sqrt(v)
+    density = np.exp(-0.5 * x * x / v) / math.sqrt(2.0 * math.pi * v)
+    mean, spread = c / v * x - 0.5 * w, math.sqrt(w - c * c / v)
+    other, forward = np.exp(x - 0.5 * v), np.exp(mean + 0.5 * spread**2)
+    # R exceeds the limit where e^Y is above what the first term leaves.
+    limit = t if removed else 1.0 / t
+    left = 2.0 * limit - other
+    with np.errstate(divide="ignore", invalid="ignore"):
+        d = np.where(left > 0.0, (mean - np.log(np.maximum(left, 1e-300))) / spread, math.inf)
+    above, shifted = _normal_cdf(d), _normal_cdf(d + spread)
+    excess = 0.5 * (forward * shifted - left * above)  # E (R - limit)_+ given X
+    if not removed:  # (1 - t R)_+ = t (limit - R)_+, and limit - R in the mean
+        excess = t * (excess + limit - 0.5 * (other + forward))
+    return float(np.trapezoid(excess * density, x))
+
+
+def _normal_cdf(x: np.ndarray) -> np.ndarray:
+    return np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in x.tolist()])
+
+
+@pytest.mark.parametrize("noise", [0.7, 1.5, 4.0])
+@pytest.mark.parametrize("removed", [True, False])
+@pytest.mark.parametrize(
+    "strategy", [BandedToeplitz(4, [1.0, 0.5]), SquareRoot(4), BandedToeplitz(3, [1.0])]
+)
+def test_two_bins_by_quadrature(strategy: Strategy, removed: bool, noise: float) -> None:
+    exact = gram(strategy, 2)
+    v, w, c = (float(number) / noise**2 for number in (exact[0][0], exact[1][1], exact[0][1]))
+    run = PLDAccountant().compose(MatrixMechanism(strategy, noise, BallsInBins(2)))
+    for epsilon in (0.1, 0.5, 1.5):
+        truth = two_bins((v, w, c), math.exp(epsilon), removed)
+        low, high = run.get_delta_bounds(epsilon, direction="remove" if removed else "add")
+        assert low <= truth * (1.0 + 1e-7) + 1e-12
+        assert truth <= high * (1.0 + 1e-7) + 1e-12
+
+
+def test_every_entry_of_the_gram_matrix_raises_the_curve() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        v, w = rng.uniform(0.2, 2.0, 2).tolist()
+        c = float(rng.uniform(0.0, 0.7)) * min(v, w)
+        t, removed = math.exp(float(rng.uniform(-0.5, 1.0))), bool(rng.integers(2))
+        least = two_bins((v, w, c), t, removed)
+        for more in ((1.1 * v, w, c), (v, 1.1 * w, c), (v, w, c + 0.1 * min(v, w))):
+            assert least <= two_bins(more, t, removed) + 1e-10
+
+
+SETTINGS = [
+    (BandedToeplitz.optimal(64, 8), 8, 1.5),
+    (BandedToeplitz.optimal(64, 4), 16, 2.0),
+    (BLT.optimal(48, 2, participation=FixedEpochs(12)), 12, 3.0),
+    (Tree(32), 8, 4.0),
+]
+
+
+@pytest.mark.parametrize(("strategy", "batches", "noise"), SETTINGS)
+def test_draws_are_in_the_bracket(strategy: Strategy, batches: int, noise: float) -> None:
+    c, count = strategy.matrix(), 200_000
+    moves = np.array([c[:, j::batches].sum(axis=1) for j in range(batches)]) / noise
+    root = np.linalg.cholesky(moves @ moves.T + 1e-12 * np.eye(batches))
+    drawn = np.random.default_rng(7).standard_normal((count, batches)) @ root.T
+    ratio = np.exp(drawn - 0.5 * (moves**2).sum(axis=1)).mean(axis=1)  # under Q
+    run = PLDAccountant().compose(MatrixMechanism(strategy, noise, BallsInBins(batches)))
+    for epsilon in (0.1, 0.4, 1.0):
+        t = math.exp(epsilon)
+        for side, gain in (("remove", ratio - t), ("add", 1.0 - t * ratio)):
+            values = np.maximum(gain, 0.0)
+            mean, error = float(values.mean()), 5.0 * float(values.std()) / math.sqrt(count)
+            low, high = run.get_delta_bounds(epsilon, direction=side)
+            assert low <= mean + error
+            assert mean - error <= high
+
+
+def test_it_is_between_one_bin_and_known_bins() -> None:
+    strategy, delta = BandedToeplitz.optimal(60, 6), 1e-6
+    for adjacency in ("add_remove", "zero_out", "replace_one"):
+        run = MatrixMechanism(strategy, 8.0, BallsInBins(6))
+        exact = PLDAccountant(adjacency=adjacency).compose(run)
+        low, high = exact.get_epsilon_bounds(delta)
+        assert 0.0 < low < high
+        moments = RDPAccountant(adjacency=adjacency).compose(run).get_epsilon(delta)
+        assert low <= moments
+        assert high <= moments * 1.001
+        if adjacency != "add_remove":
+            known = MatrixMechanism(strategy, 8.0, FixedEpochs(6))
+            most = PLDAccountant(adjacency=adjacency).compose(known).get_epsilon(delta)
+            assert high <= most * 1.001
+            if adjacency == "zero_out":
+                assert high < 0.95 * most
+
+
+def test_a_stride_is_one_of_the_bounds() -> None:
+    strategy, delta = BandedToeplitz.optimal(60, 6), 1e-6
+
+    def cost(stride: int | None) -> float:
+        run = MatrixMechanism(strategy, 2.0, BallsInBins(6, stride))
+        return PLDAccountant().compose(run).get_epsilon(delta)
+
+    costs = [cost(stride) for stride in (1, 2, 3, 6)]
+    assert cost(None) <= min(costs[0], costs[1], costs[3]) * 1.001
+    with pytest.raises(ValueError, match=r"stride must be an integer in \[1, 6\]"):
+        BallsInBins(6, 7)
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match="no negative entry"):
+        MatrixMechanism(BandedToeplitz(8, [1.0, -0.5]), 1.0, BallsInBins(4))
+    with pytest.raises(ValueError, match="no negative weights"):
+        MatrixMechanism(BLT(8, [0.5], [-0.5]), 1.0, BallsInBins(4))
+    with pytest.raises(ValueError, match="batches must be at most the steps, 8"):
+        MatrixMechanism(SquareRoot(8), 1.0, BallsInBins(9))
+    with pytest.raises(UnsupportedMechanismError, match="adjacency"):
+        PLDAccountant().compose(MatrixMechanism(SquareRoot(8), 1.0, FixedEpochs(4)))
+
+
+def test_json_keeps_the_bins() -> None:
+    run = MatrixMechanism(SquareRoot(8), 1.0, BallsInBins(4, 2))
+    assert MatrixMechanism.from_json(run.to_json()) == run
+
+
+def test_a_sampler_keeps_its_bins() -> None:
+    sampler = BallsInBinsSampler(
+        1000, 10, epochs=3, kept=True, generator=SecureGenerator(insecure_reproducible=1)
+    )
+    batches = [sampler.sample() for _ in range(13)]
+    state = sampler.state_dict(secrets=True)
+    other = BallsInBinsSampler(
+        1000, 10, epochs=3, kept=True, generator=SecureGenerator(insecure_reproducible=1)
+    )
+    other.load_state_dict(state)
+    batches += list(other)
+    assert len(batches) == 30
+    assert sorted(np.concatenate(batches[:10]).tolist()) == list(range(1000))
+    assert all(np.array_equal(batches[k], batches[k % 10]) for k in range(30))
+    with pytest.raises(ValueError, match="state must be that of"):
+        BallsInBinsSampler(1000, 10, epochs=3).load_state_dict(state)
+    with pytest.raises(TypeError, match="kept must be True or False"):
+        BallsInBinsSampler(1000, 10, kept=1)  # type: ignore[arg-type]
+
+
+def test_a_plan_is_accounted_in_random_bins() -> None:
+    strategy = BandedToeplitz.optimal(40, 10)
+    settings = {"steps": 40, "strategy": strategy, "noise_multiplier": 3.0}
+    plan = TrainingPlan(1000, 100, sampling="balls_in_bins", **settings)
+    fixed = TrainingPlan(1000, 100, sampling="fixed_order", adjacency="zero_out", **settings)
+    run = MatrixMechanism(strategy, 3.0, BallsInBins(10))
+    alone = PLDAccountant().compose(run).get_epsilon(1e-6)
+    assert alone <= plan.get_epsilon(1e-6) <= 1.001 * alone < fixed.get_epsilon(1e-6)
+    batches = list(plan.sampler())
+    assert all(np.array_equal(batches[k], batches[k % 10]) for k in range(40))
