@@ -102,7 +102,7 @@ class Mechanism:
 
     def _headline(self) -> str:
         names = [name for _, name, _, _ in Formatter().parse(self.summary) if name]
-        return self.summary.format(**{name: shown(getattr(self, name)) for name in names})
+        return self.summary.format(**{name: printed(getattr(self, name)) for name in names})
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
@@ -686,7 +686,7 @@ def _part_of(part: Any) -> tuple[Mechanism, int]:
     return mechanism, count_of(count)
 
 
-def shown(value: object) -> str:
+def printed(value: object) -> str:
     """Return a field as it is printed."""
     return shortest(value) if isinstance(value, float) else str(value)
 

@@ -304,8 +304,8 @@ class Releases:
             begin with -inf and end with inf.
         categories : iterable, optional
             What values are compared with: strings, numbers below 2^53 or booleans, all different.
-            Either this or ``bins``, which must not depend on the data: a cell that is there
-            because a record is tells that it is.
+            Either this or ``bins``, which must not depend on the data: a cell that exists
+            because a record is in it reveals that record.
         epsilon, rho, noise, note
             As for `count`.
 
