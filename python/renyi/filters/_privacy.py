@@ -125,8 +125,9 @@ class PrivacyFilter(Filter):
         which only mechanisms of bounded losses have.
     order : float, optional
         The only Rényi order used, in (1, 1e6]. It has to be fixed before anything is released; the
-        best one of a planned run is that of `RDPAccountant.get_epsilon_and_order`. By default there are several routes: the best order for Gaussian noise, with 23/32 of
-        delta; four orders around it, with 1/32 together; exact curves added up, with 1/4.
+        best one of a planned run is that of `RDPAccountant.get_epsilon_and_order`. By default there
+        are several routes: the best order for Gaussian noise, with 23/32 of delta; four orders
+        around it, with 1/32 together; exact curves added up, with 1/4.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
     failure_delta : float
