@@ -19,15 +19,18 @@ import sys
 import time
 
 from renyi import PLDAccountant, RDPAccountant, check
+from renyi.matrix import BandedToeplitz, MinSeparation, SquareRoot, Tree
 from renyi.mechanisms import (
     ApproxDP,
     DiscreteGaussian,
     DiscreteLaplace,
     Gaussian,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     PoissonSampled,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     TreeAggregation,
 )
@@ -38,7 +41,8 @@ DAMAGES = ("{", "", "null", "1e999", '"0x1.8p+1"', "[[[[[[]]]]]]", "-1", "true",
 def random_run(rng):
     """Return mechanisms with counts, an adjacency, an accountant and a question."""
     kind = rng.choice(
-        ["dpsgd"] * 6 + ["gaussian", "finite", "laplace", "integers", "sampled", "mixed"]
+        ["dpsgd"] * 6
+        + ["gaussian", "finite", "laplace", "integers", "sampled", "mixed", "epoch", "matrix"]
     )
     noise = math.exp(rng.uniform(math.log(0.6), math.log(5.0)))
     rate = math.exp(rng.uniform(math.log(1e-3), math.log(0.5)))
@@ -64,6 +68,15 @@ def random_run(rng):
     elif kind == "sampled":
         base = [Laplace(noise), RandomizedResponse(0.75), DiscreteGaussian(3.0 * noise)]
         parts = [(PoissonSampled(rng.choice(base), rate), min(uses, 30))]
+    elif kind == "epoch":
+        parts = [(RandomAllocation(Gaussian(noise), round(10 * uses**0.75)), 1)]
+    elif kind == "matrix":
+        adjacency, steps = "zero_out", 10 * uses
+        strategy = rng.choice(
+            [Tree(steps), SquareRoot(steps), BandedToeplitz(steps, [1.0, 0.5, 0.25])]
+        )
+        taking = MinSeparation(max(steps // 4, 3), 4)
+        parts = [(MatrixMechanism(strategy, 10.0 * noise, taking), 1)]
     else:
         parts = [(Laplace(3.0 * noise), min(uses, 10)), (RandomizedResponse(0.6), 2)]
     accountant = rng.choice([PLDAccountant] * 3 + [RDPAccountant])
@@ -221,7 +234,7 @@ def violation(text, verdict):
         low = exact.get_delta_bounds(verdict.epsilon)[0]
     if verdict.delta < low * (1.0 - 1e-15):
         return f"claims {verdict.delta}, at least {low}"
-    if verdict.lower is not None and verdict.lower > high * (1.0 + 1e-15):
+    if verdict.lower > high * (1.0 + 1e-15):
         return f"claims at least {verdict.lower}, at most {high}"
     return None
 

@@ -160,7 +160,7 @@ class SampledSteps:
 
 PairName = Literal["remove", "add", "replace_one"]
 Route = Literal[
-    "nothing new", "closed form", "bounds", "line", "seen line", "split sum", "long line"
+    "nothing new", "closed form", "bounds", "line", "inclusion line", "split sum", "long line"
 ]
 
 def wide_brackets(brackets: _Array, rtol: float, /) -> list[int]: ...

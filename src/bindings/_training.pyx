@@ -9,7 +9,7 @@ import numpy as np
 
 cimport numpy as cnp
 from cpython.pycapsule cimport PyCapsule_New
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp cimport bool as cbool
 from libcpp.memory cimport make_unique, unique_ptr
@@ -96,7 +96,8 @@ cdef extern from "renyi/sgd/samplers.hpp" namespace "renyi" nogil:
     int64_t kLargestPopulation
     vector[int64_t] poisson_sample(WordSource&, int64_t population, double rate) except +
     vector[int64_t] choose(WordSource&, int64_t population, int64_t size) except +
-    void choose_repeated(WordSource&, int64_t population, int64_t* out, size_t size)
+    void choose_repeated[T](WordSource&, int64_t population, T* out, size_t size)
+    void group_order "renyi::order_by_group"[G, R](const G* groups, size_t records, size_t count, int64_t* starts, R* order) except +
     void shuffle(WordSource&, int64_t* order, size_t size)
 
 
@@ -109,6 +110,15 @@ NOISE_RANGE = {np.dtype(np.float32): (kLeastSingle, kLargestSingle),
 ctypedef fused real:
     float
     double
+
+ctypedef fused group_number:
+    uint16_t
+    uint32_t
+    int64_t
+
+ctypedef fused record_number:
+    uint32_t
+    int64_t
 
 
 cdef uint64_t next_uint64(void* state) noexcept nogil:
@@ -235,14 +245,15 @@ cdef class ChaCha20:
         return from_vector(members)
 
     def choose_repeated(self, int64_t population, int64_t size):
-        out = np.empty(size, np.int64)
-        cdef int64_t[::1] view = out
+        return self.choose_repeated_into(population, np.empty(size, np.int64))
+
+    def choose_repeated_into(self, int64_t population, group_number[::1] out):
         cdef unique_ptr[WordSource] words = make_unique[WordSource](self.generator.derive())
-        if size:
+        if out.shape[0]:
             with nogil:
-                choose_repeated(words.get()[0], population, &view[0], size)
+                choose_repeated(words.get()[0], population, &out[0], out.shape[0])
         wipe_stack()
-        return out
+        return np.asarray(out)
 
     def permutation(self, int64_t size):
         out = np.arange(size, dtype=np.int64)
@@ -253,6 +264,15 @@ cdef class ChaCha20:
                 shuffle(words.get()[0], &view[0], size)
         wipe_stack()
         return out
+
+
+def order_by_group(const group_number[::1] groups, size_t count, record_number[::1] order):
+    """Order records by their groups, and return where each group starts."""
+    starts = np.empty(count + 1, np.int64)
+    cdef int64_t[::1] view = starts
+    with nogil:
+        group_order(&groups[0], groups.shape[0], count, &view[0], &order[0])
+    return starts
 
 
 def noise_spacing(double scale):

@@ -170,7 +170,7 @@ def _values(function, places):
 
 
 cdef class Pair:
-    """A pair of distributions seen through its privacy loss; immutable, made by the static methods.
+    """A pair of distributions described by its privacy loss; immutable, made by the static methods.
 
     Pairs of equal arguments are the same object.
     """
@@ -263,7 +263,7 @@ cdef class Pair:
 
     @staticmethod
     def mixed(weights, pairs):
-        """One of several pairs, shown which; weights are exact, and what is missing to 1 reveals nothing."""
+        """One of several pairs, its index revealed; weights are exact, and what is missing to 1 reveals nothing."""
         cdef vector[WeightedPair] parts
         cdef Pair one
         for weight, pair in zip(weights, pairs, strict=True):
@@ -510,7 +510,7 @@ cdef class LossComposition:
         self.composition.reset(new CppLossComposition(composer.composition().pairs, rtol, max_points))
 
     def delta_bounds(self, double epsilon, double known=0.0):
-        """Numbers that enclose delta(epsilon), perhaps roughly where `known` is certainly enough."""
+        """Numbers that enclose delta(epsilon), perhaps roughly if a quick bound proves `known`."""
         cdef CallbackFourier* fourier = new CallbackFourier(forward, inverse)
         cdef unique_ptr[CallbackFourier] owner
         owner.reset(fourier)

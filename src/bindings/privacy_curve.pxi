@@ -25,7 +25,7 @@ cdef extern from "renyi/curve/allocation_curve.hpp" namespace "renyi" nogil:
         Bracket epsilon(double delta, Direction, double known) except +
 
 
-ROUTES = ("nothing new", "closed form", "bounds", "line", "seen line", "split sum", "long line")
+ROUTES = ("nothing new", "closed form", "bounds", "line", "inclusion line", "split sum", "long line")
 
 
 cdef SampledPair pair_of(str name):
@@ -58,8 +58,8 @@ def wide_brackets(const double[:, ::1] brackets, double rtol):
 cdef class SampledGaussianQuestions:
     """Questions to the curve of one direction that share their work. For one thread at a time.
 
-    Certified brackets go into rows lower and upper of an array. Epsilons are of either sign. Where ``known``, if it is
-    given, certainly is enough, it may be the upper end.
+    Certified brackets go into rows lower and upper of an array. Epsilons are of either sign. If a quick
+    bound proves that ``known[i]`` is valid, it may be the upper end.
     """
 
     cdef unique_ptr[PrivacyCurve] curve
@@ -68,7 +68,7 @@ cdef class SampledGaussianQuestions:
         raise TypeError("SampledGaussianCurve.questions makes these")
 
     def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
-        """Answer delta at every epsilon, in any order; `known` may be an upper end where it certainly is enough."""
+        """Answer delta at every epsilon, in any order; `known[i]`, if a quick bound proves it, may be the upper end."""
         cdef vector[Bracket] answers
         cdef ConstDoubles asked = view(epsilons), limits
         if known is not None:

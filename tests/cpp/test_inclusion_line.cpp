@@ -127,8 +127,8 @@ void compare_with_means() {
             for (const double count : {1.0, 7.0, 3000.0, 1e6}) {
                 const SampledStep step{q, sigma, count};
                 const SortedSteps c = sorted_steps({&step, 1});
-                if (sigma > 0.01 && tells_inclusions(c, SampledPair::remove) == Inclusions::unknown) continue;
-                CHECK(tells_inclusions(c, SampledPair::remove) != Inclusions::unknown);
+                if (sigma > 0.01 && revealed_inclusions(c, SampledPair::remove) == Inclusions::unknown) continue;
+                CHECK(revealed_inclusions(c, SampledPair::remove) != Inclusions::unknown);
                 InclusionLine line(c, SampledPair::remove);
                 for (const double delta : {1e-40, 1e-7, 0.2 * q}) {
                     const Bracket a = line.epsilon(delta), b = included_records_epsilon(step, delta);

@@ -71,6 +71,8 @@ EXACT = {
     "discrete Gaussian": ([(DiscreteGaussian(3.0, 2), 10)], 1e-6),
     "discrete Laplace": ([(DiscreteLaplace(3.0, 2), 30)], 1e-6),
     "sampled Laplace": ([(PoissonSampled(Laplace(1.0), 0.1), 5)], 1e-3),
+    "an epoch": ([(RandomAllocation(Gaussian(2.0), 100), 1)], 1e-6),
+    "a sampled epoch": ([(PoissonSampled(RandomAllocation(Gaussian(1.0), 100), 0.5), 1)], 1e-5),
 }
 RENYI = {
     "Gaussian": ([(Gaussian(10.0), 100)], 1e-5),
@@ -80,6 +82,7 @@ RENYI = {
     "randomized response": ([(RandomizedResponse(0.75), 20)], 1e-3),
     "sampled response": ([(PoissonSampled(RandomizedResponse(0.75), 0.1), 20)], 1e-5),
     "zCDP": ([(ZCDP(0.1), 3), (Gaussian(4.0), 1)], 1e-5),
+    "sampled integers": ([(PoissonSampled(DiscreteGaussian(3.0, 2), 0.1), 10)], 1e-6),
     "discrete": ([(DiscreteGaussian(3.0), 10), (DiscreteLaplace(9.0, 2), 3)], 1e-6),
 }
 
@@ -104,9 +107,9 @@ def proved(accountant, delta):
 def test_what_is_reported_is_proved(name):
     parts, delta = EXACT[name]
     made, verdict = proved(account(parts), delta)
-    once = len(parts) == 1 and parts[0][1] == 1
-    if once or made["proofs"][0]["reading"] == "line":
-        assert delta * (1.0 - 1e-9) <= verdict.lower <= delta
+    lattice = len(parts) > 1 or parts[0][1] > 1
+    coarse = lattice and made["proofs"][0]["reading"] == "curve" and "Laplace" in name
+    assert delta * (0.5 if coarse else 1.0 - 1e-6) <= verdict.lower <= delta
 
 
 @pytest.mark.parametrize("name", RENYI)
@@ -237,7 +240,7 @@ def test_matrix_mechanisms(adjacency):
     with pytest.raises(check.Rejected, match="keep their place"):
         check.check_text(json.dumps({**made, "adjacency": "add_remove"}))
     for strategy, scheme, reason in (
-        (Dense(np.eye(3)), SinglePass(), "strategy 'matrix.Dense'"),
+        (Dense(np.eye(3)), SinglePass(), "known here of 'matrix.Dense'"),
         (Tree(9, restart=3), SinglePass(), "must not restart"),
         (BandedToeplitz(9, [1.0]), CyclicPoisson(0.1, 3), "amplification"),
     ):
@@ -247,8 +250,11 @@ def test_matrix_mechanisms(adjacency):
 
 
 def test_what_is_not_covered_is_refused():
-    with pytest.raises(UnsupportedMechanismError, match="no certificate yet"):
-        account([(RandomAllocation(Gaussian(1.0), 10), 1)]).certificate(delta=1e-5)
+    with pytest.raises(
+        UnsupportedMechanismError,
+        match="no certificate yet, since random allocation must be of Gaussian",
+    ):
+        account([(RandomAllocation(Laplace(1.0), 10), 1)]).certificate(delta=1e-5)
     with pytest.raises(UnsupportedMechanismError, match="replaced"):
         account([(STEP, 3)], adjacency="replace_one").certificate(delta=1e-5)
     with pytest.raises(ValueError, match="finite epsilon and a positive delta"):
@@ -376,6 +382,7 @@ def test_the_published_schema(certificates):
         assert set(made) == set(schema["properties"])
         for proof in made["proofs"]:
             assert set(proof) == set(schema["$defs"][proof["reading"]]["properties"])
+            assert set(proof) == {"directions", "reading", *check.READINGS[proof["reading"]][1]}
 
 
 def test_a_report_states_the_hash(tmp_path, capsys):
@@ -409,4 +416,4 @@ def test_the_checker_stands_alone(tmp_path, capsys):
     file.write_text(file.read_text().replace('"count": 1000', '"count": 1001'))
     assert subprocess.run([*alone, str(file)], capture_output=True, check=False).returncode == 1
     assert main(["check", str(file)]) == 1
-    assert len((ROOT / "python/renyi/check.py").read_text().splitlines()) < 740
+    assert len((ROOT / "python/renyi/check.py").read_text().splitlines()) < 790

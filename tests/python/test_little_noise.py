@@ -285,6 +285,16 @@ def test_next_to_plateaus_the_truth_lies_inside(q, sigma, count, number, distanc
             assert distance > 0
 
 
+@pytest.mark.parametrize("distance", [1e-15, 1e-12, 1e-7])
+def test_next_to_a_delta_of_one_the_truth_lies_inside(distance):
+    """Where delta hardly falls, beside the errors of a line."""
+    low, high = composed(0.5, 0.06, 100).get_epsilon_bounds(1 - distance, direction="remove")
+    with mpmath.workdps(60):
+        assert delta_of_inclusions(0.5, 0.06, 100, high, 100)[0] <= 1 - distance
+        assert sum(delta_of_inclusions(0.5, 0.06, 100, low, 100)) >= 1 - distance
+    assert low <= high
+
+
 @pytest.mark.parametrize(
     ("q", "sigma", "count"),
     [
@@ -310,6 +320,9 @@ def test_the_truth_lies_inside_at_a_delta_of_1e_300(q, sigma, count):
         (1.4687781513292823e-4, 0.27012886826062343, 1242, 1.8565668255e-313),
         (0.00256165337080947, 0.043665049238776545, 146, 1e-300),
         (1e-20, 4.0, 10, 1e-22),
+        (6.5e-8, 2.6, 6, 2.7e-319),
+        (1.2e-9, 1.8, 509_247, 2e-315),
+        (0.25, 0.28, 2, 1.5e-320),
     ],
 )
 @pytest.mark.parametrize("direction", ["remove", "add"])
@@ -460,13 +473,21 @@ def delta_of_two_added(q, sigma, epsilon):
         lost = rest - mpmath.log1p(mpmath.exp(odds + c * x - c**2 / 2))
         return mpmath.npdf(x) * of_one(lost) if lost > 0 else mpmath.mpf(0)
 
-    ends = [output(rest) - part for part in (6, 4, 3, 2, 1.5, 1, 0.5, 0.2, 0.05, 0.01, 0)]
-    return mpmath.quad(integrand, [-20, *ends], maxdegree=8)
+    parts = [20, 12, *(n / 2 for n in range(16, 1, -1)), *(0.5 * 2.0**-n for n in range(40)), 0]
+    ends = [output(rest) - part for part in parts]
+    return mpmath.quad(integrand, ends, method="gauss-legendre", maxdegree=4)
 
 
 @pytest.mark.parametrize(
     ("q", "sigma", "delta"),
-    [(0.5, 0.4, 1e-6), (0.5, 0.2, 1e-2), (0.01, 0.3, 1e-2), (1e-4, 0.5, 1e-6), (0.2, 0.7, 1e-2)],
+    [
+        (0.5, 0.4, 1e-6),
+        (0.5, 0.2, 1e-2),
+        (0.01, 0.3, 1e-2),
+        (1e-4, 0.5, 1e-6),
+        (0.2, 0.7, 1e-2),
+        (0.999999999, 0.44, 1e-60),  # 1 - q + q e^w, and q e^w is little
+    ],
 )
 def test_two_added_records_contain_the_truth(q, sigma, delta):
     low, high = composed(q, sigma, 2).get_epsilon_bounds(delta, direction="add")

@@ -73,19 +73,21 @@ def shifted_moment(q, m, order, height, frequency, fine=False):
 
 def moments(q, m, order, sign, step, nodes, place):
     """Return E[r^(order + i sign y)] at all nodes, and a bound beyond them."""
-    spacing, strip, shift = (real(place[name]) for name in ("step", "strip", "shift"))
-    first, last = place["first"], place["last"]
+    spacing, strip, shift = (real(place[name]) for name in ("spacing", "strip", "shift"))
+    assert spacing.b <= 1
     error = 2 * shifted_moment(q, m, order, strip, -step * (nodes - 1))
     error /= iv.exp(2 * iv.pi * strip / spacing) - 1
+    size = float(spacing.b)
+    centre = max(float(order.b) * float(m.b), 0.0)
+    first, last = -math.ceil(16.0 / size), math.ceil((16.0 + centre) / size)
     for n in (first - 1, last + 1):
         x = n * spacing
-        centre = order * m if n > 0 and order.a > 0 else iv.mpf(0)
-        assert (n * (x - centre)).a > 0
+        middle = order * m if n > 0 and order.a > 0 else iv.mpf(0)
         size = (1 - q) ** order
         if order.a >= 0:
             size = ratio(q, m, x, iv.mpf(0))[0] ** order
             size *= iv.exp(order * m * (order * m / 2 - x)) if n > 0 else 1
-        far = abs(x - centre)
+        far = abs(x - middle)
         rest = size * iv.exp(-far * far / 2) / (1 - iv.exp(-far * spacing))
         error += rest * spacing / iv.sqrt(2 * iv.pi)
     places = range(first, last + 1)

@@ -33,6 +33,8 @@ MARGIN = 2.0**-40  # for the rounding at the precision of the other direction
 FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 30_000
 MOST_SIZE = 2**19
+MOST_INVERTED = 4000  # nodes of the curve of random allocation, each an integral
+ALLOCATED = 12.0  # as DEPTH, where the losses of random allocation are cut
 LADDER = np.geomspace(1e-6, 1e6, 241)
 
 Array = npt.NDArray[np.float64]
@@ -99,8 +101,9 @@ def _written(
         proof["directions"] = list(DIRECTIONS) if len(sides) == 1 else [side]
         found.append(proof)
         upper.append(most * (1.0 + MARGIN) if most > delta else delta)
-        lower += [] if least is None else [least * (1.0 - MARGIN)]
-    used = {name for proof in found for name in check.USED[proof["reading"]]}
+        lower.append(least * (1.0 - MARGIN))
+    used = {name for proof in found for name in check.READINGS[proof["reading"]][2]}
+    allocated = any(law.kind == "allocation" for law, _ in laws())
     return {
         "schema": check.SCHEMA,
         "bits": max(int(proof.pop("bits")) for proof in found),
@@ -109,16 +112,16 @@ def _written(
         "claim": {
             "epsilon": epsilon.hex(),
             "delta": max(delta, *upper).hex(),
-            "delta_lower": max(lower).hex() if lower and max(lower) > 0.0 else None,
+            "delta_lower": max(lower).hex(),
         },
-        "theorems": sorted(used | ({"T7"} if lower and "T3" in used else set())),
+        "theorems": sorted(used | ({"T9"} if allocated else set())),
         "proofs": found,
     }
 
 
 def _proved(
     laws: Callable[[], Laws], side: str, epsilon: float, delta: float, proofs: Proofs
-) -> tuple[Proof, float, float | None]:
+) -> tuple[Proof, float, float]:
     """Return the first proof that is good enough, with what it proves."""
     reason = "no reading takes this composition"
     search = proofs(laws(), side, epsilon, delta)
@@ -134,14 +137,14 @@ def _proved(
         check.SPENT[0] = 0.0
         try:
             ctx.prec = proof["bits"]
-            reading = check.READINGS[proof["reading"]]
-            most, least = reading({"directions": [side], **given}, laws(), side, arb(epsilon))
+            given["directions"] = [side]
+            _, _, most, least = check.evaluated(given, laws(), arb(epsilon))
         except check.Rejected as error:
             reason = str(error)
             continue
         top = _above(most)
         if top <= delta * (1.0 + SLACK):
-            return proof, top, None if least is None else _below(least)
+            return proof, top, _below(least)
         reason = f"the narrowest bound found is {top}"
     raise NotProved(
         f"no certificate was found that delta({epsilon}) is at most {delta} in direction "
@@ -178,7 +181,7 @@ class Tilted(NamedTuple):
     uses: int
 
     def log_size(self, order: float, height: float = 0.0, frequency: float = 0.0) -> float:
-        """Return the log of `check.shifted_moment`, roughly."""
+        """Return the log of `check.moment`, roughly."""
         reach = math.sqrt(2.0 * (60.0 + max(-frequency, 0.0) * self.m * height))
         last = max(order * self.m, 0.0) + reach
         count = min(int(20 * (last + reach)) + 200, 200_001)
@@ -221,21 +224,21 @@ def least_of(f: Callable[[float], float], points: Array, rounds: int = 3) -> flo
 
 def period_of(
     log_chernoff: Callable[[float], float], tilt: float, log_delta: float, depth: float
-) -> tuple[float, float, float]:
-    """Return the distance of aliases at which both kinds are negligible, and their tilts."""
-
-    def distance(other: float) -> float:
-        return (log_chernoff(other) - log_delta + depth) / abs(tilt - other)
-
-    below = min((distance(a * tilt), a * tilt) for a in (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95))
-    above = min((distance(a * tilt), a * tilt) for a in (1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0))
-    return max(below[0], above[0], 1.0 / tilt), below[1], above[1]
+) -> tuple[float, float]:
+    """Return the distance of aliases at which both kinds are negligible, and the upper tilt."""
+    above = min(
+        ((log_chernoff(a * tilt) - log_delta + depth) / ((a - 1.0) * tilt), a * tilt)
+        for a in (1.05, 1.15, 1.3, 1.6, 2.0, 3.0, 5.0, 10.0)
+    )
+    return max((depth - log_delta) / tilt, above[0], 1.0 / tilt), above[1]
 
 
 def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by the exact curve: of one use in closed form, by the line, by lattices."""
     if len(parts) == 1 and parts[0][1] == 1:
-        yield _lattice_proof(64.0, 4.0, 2, [(epsilon, 1)], 192)
+        x = epsilon if side == "remove" else -epsilon
+        given = [_inverted(parts[0][0], x, math.log(delta) - DEPTH - epsilon)]
+        yield _lattice_proof(64.0, 4.0, 2, given, [(epsilon, 1)], 192)
         return
     if all(law.kind == "gaussian" for law, _ in parts):
         yield from _proofs_of_line(parts, side, epsilon, delta)
@@ -277,25 +280,27 @@ def _proofs_of_line(parts: Laws, side: str, epsilon: float, delta: float) -> Ite
     place = _placed(line.log_chernoff, math.log(delta))
     tilt, aim = place.tilt, max(min(place.log_value, math.log(delta)), math.log(delta) - 3.0)
     for depth in (FAR,) if place.far else (DEPTH, DEPTH + 8.0):
-        period, below, above = period_of(line.log_chernoff, tilt, aim, depth)
+        period, above = period_of(line.log_chernoff, tilt, aim, depth)
         spacing = 2.0 * math.pi / period
         nodes, shifts = _nodes(line, tilt, spacing, aim - depth)
         if nodes is None:
             return  # the transform decays too slowly
         lost = max(line.log_chernoff(tilt) - aim, 0.0) + depth
+        wide = max(
+            math.log(p.uses) - min(line.order(tilt), 0.0) * -math.log1p(-p.q) for p in sampled
+        )
         places = [
             _outputs(p, line.order(tilt), spacing * nodes, lost + math.log(p.uses), shift)
             for p, shift in zip(sampled, shifts, strict=True)
         ]
         yield {
             "reading": "line",
-            "bits": 96
-            + int(1.5 * (lost + math.log(nodes) + math.log(max(p.uses for p in sampled)))),
+            "bits": min(96 + int(1.5 * (lost + math.log(nodes) + wide)), 1024),
             "tilt": tilt.hex(),
             "step": spacing.hex(),
             "nodes": nodes,
+            "above": above.hex(),
             "parts": places,
-            "aliases": [below.hex(), above.hex()],
         }
 
 
@@ -340,21 +345,7 @@ def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float
         best = max(
             best, (2.0 * math.pi * float(strip) / (depth + max(grown, 0.0) + 1.0), float(strip))
         )
-    spacing, strip = best
-    spread = 0.0 if order >= 0.0 else order * math.log1p(-part.q)
-    first = -math.sqrt(2.0 * (depth + max(spread - base, 0.0) + 2.0))
-    last = max(order * part.m, 0.0) - first  # where r^order density is e^-depth of the whole
-    x = np.linspace(0.0, last + abs(order) * part.m + 60.0, 2000)
-    sizes = order * np.logaddexp(math.log1p(-part.q), math.log(part.q) + part.m * (x - part.m / 2))
-    large = np.flatnonzero(sizes - 0.5 * x * x > base - depth - 5.0) if order > 0.0 else [0]
-    last = max(last if order < 0.0 else order * part.m + 1.0, float(x[large[-1]]) + 0.1)
-    return {
-        "step": spacing.hex(),
-        "first": math.floor(first / spacing) - 1,
-        "last": math.ceil(last / spacing) + 1,
-        "strip": strip.hex(),
-        "shift": shift.hex(),
-    }
+    return {"spacing": min(best[0], 1.0).hex(), "strip": best[1].hex(), "shift": shift.hex()}
 
 
 # Curves on lattices.
@@ -362,11 +353,21 @@ def _outputs(part: Tilted, order: float, most: float, depth: float, shift: float
 
 def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
     """Yield proofs by lattice laws, finer and finer."""
+    least = math.log(delta) - ALLOCATED
+    parts = [
+        (_inverted(law, _reach(law, least - math.log(n)), 2.0 * least), n)
+        if law.kind == "allocation"
+        else (law, n)
+        for law, n in parts
+    ]
     ends = [_ends(law, count, side, delta) for law, count in parts]
     exact, uses = _common_step(parts), sum(count for _, count in parts)
     # What is reported is tight where the engine inverts a transform, else off by 1e-5 or so.
-    tight = 1e-9 if all(law.kind == "gaussian" for law, _ in parts) else 1e-6
+    kinds = {law.kind for law, _ in parts}
+    tight = 1e-9 if kinds == {"gaussian"} else 1e-5 if "allocation" in kinds else 1e-6
     wanted, lengths = math.log(delta), np.array([high - low for low, high in ends])
+    if exact:  # losses just below nodes, which are then moved up by little
+        ends = [(low + 2.0**-50 * max(abs(low), abs(high)), high) for low, high in ends]
     for step in [exact] if exact else [_aligned(lengths, 100 * 2**k) for k in range(14)]:
         places = [(low, math.ceil((high - low) / step) + 2) for low, high in ends]
         if sum(points for _, points in places) > MOST_SIZE:
@@ -385,7 +386,7 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
             break
         # The tilt magnifies the error of the masses beyond the largest loss, which are 0.
         bits = min(192 + int(3.0 * place.tilt * step), 1024)
-        yield _lattice_proof(step, place.tilt, size, places, bits)
+        yield _lattice_proof(step, place.tilt, size, [law for law, _ in parts], places, bits)
 
 
 def _aligned(lengths: Array, points: int) -> float:
@@ -413,8 +414,16 @@ class _Lattice:
         return total
 
 
-def _lattice_proof(step: float, tilt: float, size: int, places: Places, bits: int) -> Proof:
-    given = [{"first": float(first).hex(), "points": points} for first, points in places]
+def _lattice_proof(
+    step: float, tilt: float, size: int, laws: Sequence[Any], places: Places, bits: int
+) -> Proof:
+    given: list[Proof] = []
+    for law, (first, points) in zip(laws, places, strict=True):
+        given.append({"first": float(first).hex(), "points": points})
+        if law.kind == "allocation":
+            inversion = given[-1]["inversion"] = law.value[2]
+            depth = 2.0 * math.pi * float.fromhex(inversion["tilt"])
+            bits = max(bits, 80 + int(2.9 * depth / float.fromhex(inversion["step"])))
     return {
         "reading": "curve",
         "bits": bits,
@@ -425,12 +434,59 @@ def _lattice_proof(step: float, tilt: float, size: int, places: Places, bits: in
     }
 
 
+def _reach(law: Any, log_least: float) -> float:
+    """Return a loss of random allocation that is hardly exceeded, roughly."""
+    (mean, steps), z = law.value[:2], math.sqrt(-2.0 * log_least)
+    mean = float(mean)
+    largest = math.exp(min(mean * z + 0.5 * mean * mean, 700.0)) / steps
+    return math.log1p(largest + z * math.sqrt(math.expm1(mean * mean) / steps))
+
+
+def _inverted(law: Any, x: float, log_least: float) -> Any:
+    """Return a law of random allocation with the numbers of its curve up to x; others as they are.
+
+    They make delta right to e^log_least.
+    """
+    if law.kind != "allocation":
+        return law
+    mean, steps = float(law.value[0]), law.value[1]
+    x = math.log(max(1.0 + math.expm1(x) / float(law.rate), 1e-3))
+    outputs = np.linspace(-13.0, 13.0, 3001)
+    weights = np.exp(-0.5 * outputs**2) * (outputs[1] - outputs[0]) / math.sqrt(2.0 * math.pi)
+    ratios = np.exp(mean * outputs - 0.5 * mean * mean)
+    ladder = np.geomspace(1e-9, 1e12, 600)
+    logs = np.log([max(float(weights @ np.exp(-s * ratios)), 1e-300) for s in ladder])
+    angles = np.geomspace(1e-4, 1.0, 60) * 0.5 * math.pi * (1.0 - 1e-9)
+    place, log_least = steps * math.exp(x), log_least - max(x, 0.0)
+    found: list[tuple[int, float, float, float]] = []
+    for tilt in np.geomspace(1e-2, 1e3, 101) / place:
+        depth = max(math.log(place + 1.0) + 2.0 - log_least, 1.0)
+        step = 2.0 * math.pi * (1.0 - 1e-9) * min(tilt / depth, 1.0 / place)
+        high = step * np.geomspace(2.0, MOST_INVERTED, 200)[:, None]
+        turned = np.log(tilt * np.cos(angles) + high * np.sin(angles))
+        sizes = 0.5 * (angles / mean) ** 2 + np.interp(turned, np.log(ladder), logs)
+        total = steps * sizes.min(axis=1) + tilt * place - np.log(high[:, 0])
+        enough = np.flatnonzero(total < log_least)
+        if enough.size:
+            i = int(enough[0])
+            shift = float(angles[sizes[i].argmin()]) / mean
+            found.append((math.ceil(float(high[i, 0]) / step) + 1, float(tilt), step, shift))
+    if not found:
+        raise NotProved(f"its curve would need more than {MOST_INVERTED} nodes")
+    nodes, tilt, step, shift = min(found)
+    given = {"tilt": tilt.hex(), "step": step.hex(), "nodes": nodes, "shift": shift.hex()}
+    return law._replace(value=(*law.value, given))
+
+
 def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
     """Return losses between which all of a part lies, but for what is negligible."""
+    if law.kind == "allocation":
+        reach = _reach(law, math.log(delta) - ALLOCATED - math.log(count))
+        return -reach, reach
     least = math.log(delta) - DEPTH - math.log(count)
 
     def log_curve(x: float, direction: str) -> float:
-        value = check.curve(law, direction, [arb(x)])[0].upper()
+        value = check.curve(law, direction)(arb(x)).upper()
         return float(value.log()) if value > 0 else -math.inf
 
     def end(direction: str, bounded: float) -> float:
@@ -491,7 +547,8 @@ def _masses(law: Any, side: str, first: float, points: int, step: float) -> tupl
     """Return places and log masses of a lattice law, those that are seen in doubles."""
     coarse = max(points // 2000, 1)
     nodes = [arb(first) + m * arb(step) for m in range(0, points, coarse)]
-    masses, _ = check.lattice_law(check.curve(law, side, nodes), nodes)
+    known = check.curve(law, side)
+    masses, _ = check.lattice_law([known(x) for x in nodes], nodes)
     logs = [float(p.mid().log()) if p.mid() > 0 else -math.inf for p in masses]
     return coarse * np.arange(len(logs), dtype=np.float64), np.array(logs)
 

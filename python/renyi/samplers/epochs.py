@@ -115,11 +115,11 @@ class BallsInBinsSampler(BatchSampler):
     def _draw(self, number: int, layout: _Bins | None) -> tuple[Indices, _Bins]:
         epoch, turn = self._place_of(number - 1)
         if layout is None or layout.epoch != epoch:
-            drawn = self.generator.core.choose_repeated(self.batches, self.population)
-            layout = _Bins(epoch, Groups(drawn, self.batches), self._new_run())
+            groups = Groups.drawn(self.generator.core, self.batches, self.population)
+            layout = _Bins(epoch, groups, self._new_run())
         elif layout.run is not None:
             layout.run.check()
-        return layout.groups.members(turn).copy(), layout
+        return layout.groups.members(turn), layout
 
     def _next(self) -> Indices:
         batch = super()._next()

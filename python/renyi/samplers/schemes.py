@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._states import entries_of
+from renyi._training import ChaCha20, order_by_group
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.mechanisms import Mechanism, PoissonSampled, TruncatedPoissonSampled
 from renyi.samplers.basic import BatchSampler, Indices, times
@@ -17,14 +18,26 @@ from renyi.samplers.basic import BatchSampler, Indices, times
 class Groups:
     """The records of each group, from the group of each record."""
 
-    def __init__(self, of_record: Indices, count: int) -> None:
-        self.of_record = of_record
-        self._ordered = np.argsort(of_record, kind="stable")
-        self._starts = np.searchsorted(of_record[self._ordered], np.arange(count + 1))
+    def __init__(self, of_record: npt.NDArray[Any], count: int) -> None:
+        self.of_record = of_record.astype(_holding(count), copy=False)
+        self._order = np.empty(len(of_record), _holding(len(of_record), np.uint32))
+        self._starts = order_by_group(self.of_record, count, self._order)
+
+    @classmethod
+    def drawn(cls, core: ChaCha20, count: int, population: int) -> Groups:
+        """Put every record into a group, uniformly and independently of the others."""
+        return cls(core.choose_repeated_into(count, np.empty(population, _holding(count))), count)
 
     def members(self, group: int) -> Indices:
         """Return the records of a group, increasing."""
-        return self._ordered[self._starts[group] : self._starts[group + 1]]
+        return self._order[self._starts[group] : self._starts[group + 1]].astype(np.int64)
+
+
+def _holding(count: int, least: type[np.unsignedinteger[Any]] = np.uint16) -> npt.DTypeLike:
+    """Return the type of the numbers below a count, for populations of which memory matters."""
+    if count <= 2**16 and least is np.uint16:
+        return np.uint16
+    return np.uint32 if count <= 2**32 else np.int64
 
 
 def checked_groups(
@@ -44,7 +57,7 @@ def checked_groups(
             f"state must hold {name} of {population} records, integers below {count}, got an array "
             f"of {groups.dtype} of shape {groups.shape}"
         )
-    return groups.astype(np.int64)
+    return groups
 
 
 class CyclicPoissonSampler(BatchSampler):
@@ -109,8 +122,7 @@ class CyclicPoissonSampler(BatchSampler):
     def _draw(self, number: int, layout: Groups | None) -> tuple[Indices, Groups]:
         core = self.generator.core
         if layout is None:
-            drawn = core.choose_repeated(self.cycle_length, self.population)
-            layout = Groups(drawn, self.cycle_length)
+            layout = Groups.drawn(core, self.cycle_length, self.population)
         members = layout.members((number - 1) % self.cycle_length)
         if not members.size:
             return members, layout

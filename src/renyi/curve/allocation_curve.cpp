@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 1e-10;                   // relative, at which a sum placed for another question serves
 constexpr double kFirstWidth = 1e-3;               // likewise, on the way to a root
 constexpr double kRough = 0.1;                     // of what is known to be enough
-constexpr double kUnderflow = 1e-315;              // of delta: less is not told from nothing
+constexpr double kUnderflow = 1e-315;              // of delta: less counts as nothing
 constexpr double kNearZero = 0.1;                  // epsilon where none may be needed
 constexpr double kRounding = 8.0 * kUnitRoundoff;  // of thresholds and factors: expm1 or exp, and four roundings
 constexpr double kOff = 3.0;                       // nats, by which a guess may be above the value
@@ -180,7 +180,7 @@ double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
     return 0.5 * (low + high);
 }
 
-// Newton's method on log delta within a bracket, then outward until delta is certainly on the right side.
+// Newton's method on log delta within a bracket, then outward until the certified delta is on the right side.
 Bracket AllocationCurve::epsilon(double target, Direction direction, double known) {
     const bool reversed = direction == Direction::add;
     if (target >= 1.0) return {0.0, 0.0};
@@ -245,7 +245,7 @@ namespace {
 
 constexpr double kCell = 0.003;                           // cells, of the standard deviation of the loss
 constexpr double kFar = 0.0015;                           // and of the loss, at most
-constexpr double kUnseen = 1e-32;                         // of H, and of the same for losses, where the cells end
+constexpr double kCellsEnd = 1e-32;                       // of H, and of the same for losses, where the cells end
 constexpr double kValueWidth = 1e-10, kAbsolute = 1e-17;  // of values
 constexpr double kLooser = 1.5;
 constexpr double kAhead = 1.3;  // a sum is placed so much farther out, to serve both sides
@@ -298,7 +298,7 @@ std::vector<Point> side_of(AllocationCurve& curve, double spread, bool reversed)
             8.0 * kUnitRoundoff * (std::fabs(x) * std::min(std::fabs(v.slope) * 2.0, 1.0) + v.upper);
         const Bracket value{std::max(v.lower - rounding, 0.0) / t, (v.upper + rounding) / t};
         found.push_back({reversed ? -loss : loss, r, value});
-        if (value.upper < kUnseen * (reversed ? r : 1.0)) break;
+        if (value.upper < kCellsEnd * (reversed ? r : 1.0)) break;
         // The next cell is twice as wide only where it may start at a multiple of that.
         if (2.0 * cell <= kFar * loss && std::fmod(loss, 2.0 * cell) == 0.0) cell *= 2.0;
         loss += cell;

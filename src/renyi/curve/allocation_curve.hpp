@@ -28,7 +28,7 @@ public:
     // sigma >= 1e-4, 1 <= batches <= 1e9, 0 < rate <= 1.
     AllocationCurve(double sigma, double batches, double rate) noexcept : sigma_(sigma), t_(batches), rate_(rate) {}
 
-    // epsilon >= 0. Where `known` is certainly enough it may be the upper end.
+    // epsilon >= 0. If a quick bound proves that `known` is valid, it may be the upper end.
     Bracket delta(double epsilon, Direction direction, double known = 0.0);
     // The least epsilon >= 0; `known` likewise.
     Bracket epsilon(double delta, Direction direction, double known = 0.0);

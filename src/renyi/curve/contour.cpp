@@ -99,7 +99,7 @@ bool Contour::place_by_epsilon(std::span<const SampledStep> all, double delta) {
     return false;
 }
 
-// Whether the tilted law has a peak beyond the limit, at outputs that are never seen.
+// Whether the tilted law has a peak beyond the limit, at outputs of negligible probability.
 bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
     if (direction_ == Direction::add) return false;
     if (saddle.tilt == 0.0) return true;
@@ -179,7 +179,7 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
 
 namespace {
 
-constexpr double kStraight = 1e-7;  // width in log delta over which the slope does not change by a quarter
+constexpr double kFound = 1e-7;  // of log delta, from where one step more of Newton's is exact
 constexpr int kMostWidenings = 24;
 constexpr double kLongest = 2.0;  // of Newton's steps, in deviations of the tilted sum
 
@@ -235,42 +235,39 @@ Bracket Contour::delta(double epsilon) const noexcept {
     return {std::max(0.0, value * (1.0 - s.error - alias)), std::isnan(upper) ? 1.0 : std::min(upper, 1.0)};
 }
 
-// Newton on the fixed contour, then outward by what the bracket of log delta is wide: along the slope where that is
-// next to nothing, and checked where it is not.
+// Newton on the fixed contour, then outward, first by what the bracket of log delta is wide, until both ends are
+// certain: where delta is next to 1 its slope is less than the errors.
 Bracket Contour::epsilon(double delta) const noexcept {
     if (nodes_ == 0) return kNoBracket;
     const double log_delta = std::log(delta);
-    // Where delta is next to 1 its logarithm is flat, and Newton's step far beyond the sum.
+    // There Newton's step is far beyond the sum, too.
     const double farthest = kLongest * std::sqrt(total([](const Group& g) { return g.at.second; }));
     double epsilon = guess_;
     Sum s = sum(epsilon);
     for (int i = 0; i < 20; ++i) {
         const double newton = (log_delta - s.log_value) / s.slope, move = std::clamp(newton, -farthest, farthest);
         if (!std::isfinite(newton) || !(s.slope < 0.0)) return kNoBracket;
-        if (std::fabs(move * s.slope) < 1e-13) break;
         epsilon += move;
+        if (std::fabs(move * s.slope) < kFound) break;
         s = sum(epsilon);
     }
     const double slack = 8.0 * kUnitRoundoff * (1.0 + std::fabs(log_delta));
-    const double residual = s.log_value - log_delta;
-    const double alias = std::exp(log_aliasing(epsilon) - s.log_value);
-    const double beyond = total([](const Group& g) { return g.beyond; }) / delta;
-    const double excess = std::max(residual, 0.0) + s.error + slack + beyond;
-    const double deficit = std::max(-residual, 0.0) + s.error + alias + slack;
-    if (!(excess + deficit < kInfinity)) return kNoBracket;
-    const Bracket found{epsilon - 1.25 * deficit / -s.slope, epsilon + 1.25 * excess / -s.slope};
-    return excess + deficit < kStraight ? found : widened(delta, found);
-}
-
-// Moves both ends outward until delta there is certainly on the right side.
-Bracket Contour::widened(double delta, Bracket around) const noexcept {
-    const double width = around.upper - around.lower;
-    int turns = kMostWidenings;
-    for (double move = width; turns > 0 && !(this->delta(around.upper).upper <= delta); --turns, move *= 2.0)
-        around.upper += move;
-    for (double move = width; turns > 0 && !(this->delta(around.lower).lower >= delta); --turns, move *= 2.0)
-        around.lower -= move;
-    return turns > 0 ? around : kNoBracket;
+    const double beyond = std::log1p(-total([](const Group& g) { return g.beyond; }) / delta);
+    const auto above = [&](double, const Sum& here) { return here.error + slack - beyond; };
+    const auto below = [&](double at, const Sum& here) {
+        return slack - std::log1p(-here.error - std::exp(log_aliasing(at) - here.log_value));
+    };
+    const auto end = [&](double direction, auto error) {
+        double move = 1.25 * error(epsilon, s) / -s.slope;
+        for (int turn = 0; turn < kMostWidenings; ++turn, move *= 2.0) {
+            const double at = epsilon + direction * move;
+            const Sum here = sum(at);
+            if (direction * (log_delta - here.log_value) >= error(at, here)) return at;
+        }
+        return kNaN;
+    };
+    const Bracket found{end(-1.0, below), end(1.0, above)};
+    return std::isnan(found.lower + found.upper) ? kNoBracket : found;
 }
 
 // The transform at the nodes of a contour that is placed, and how many nodes it takes.

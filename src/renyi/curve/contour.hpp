@@ -29,7 +29,7 @@ struct Effort {
     double depth;
     std::size_t most_nodes;
     double most_work;  // terms of the transforms, for each kind of step
-    bool leaves_out;   // losses too large to be seen, where the tilted law has its peak among them
+    bool leaves_out;   // losses of negligible probability, where the tilted law has its peak among them
 };
 
 constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5, false};  // e^-37 < 2^-53; beyond, the split sum is faster
@@ -96,7 +96,6 @@ private:
     Bound bound_at(double t) const noexcept;
     double value_of(const Bound& bound) const noexcept { return bound.value[0] + groups_[1].times * bound.value[1]; }
     Sum sum(double epsilon) const noexcept;
-    Bracket widened(double delta, Bracket around) const noexcept;
     double log_aliasing(double epsilon) const noexcept;
     template <class Value>
     double total(Value value) const noexcept {

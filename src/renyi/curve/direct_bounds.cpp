@@ -192,8 +192,7 @@ double common_upper(const SortedSteps& c, Direction direction, double epsilon) n
     for (const SampledStep& s : c.steps) {
         const SampledLoss law{s.q, s.sigma, SampledPair::remove};
         const double x = output_at(law, epsilon / number) * lowered(kManyRoundings);
-        sum += s.count *
-               ((1.0 - s.q) * std::exp(log_upper_tail(x)) + s.q * std::exp(log_upper_tail(x - law.c)));
+        sum += s.count * ((1.0 - s.q) * std::exp(log_upper_tail(x)) + s.q * std::exp(log_upper_tail(x - law.c)));
     }
     return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
 }
@@ -334,7 +333,7 @@ Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) n
     return answer;
 }
 
-// Ends at which the bounds of delta certainly are on one side.
+// Ends at which the bounds of delta are on one side.
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer = quick_epsilon(c, direction, delta);
     if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_likely(c, delta));

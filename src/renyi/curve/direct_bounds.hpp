@@ -24,7 +24,7 @@ public:
 
     // An upper bound of 1 - delta.
     double at(double epsilon) const noexcept;
-    // Up to there the curve is certainly above `delta`; of either sign.
+    // Up to there the curve is proven to be above `delta`; of either sign.
     double epsilon_below(double delta) const noexcept;
 
 private:
@@ -50,7 +50,7 @@ double plain_upper(const SortedSteps& c, Direction direction, double epsilon) no
 // An upper bound of delta(0), the total variation, which tells where epsilon is 0.
 double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
 
-// add: false where epsilon certainly is not next to the largest loss, where what is left of that tells it narrowly.
+// add: false where epsilon is proven not to be next to the largest loss, where the rest of that determines it well.
 bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept;
 
 // Of epsilon: what takes no search, and what does.
@@ -72,7 +72,7 @@ public:
 
     // Of delta, [0, 1] where it may not be next to 1.
     Bracket delta_near_one(double epsilon);
-    // Whether epsilon = 0 will certainly do.
+    // Whether epsilon = 0 is proven to be enough.
     bool is_enough_at_zero(double delta);
 
     // Everything else.

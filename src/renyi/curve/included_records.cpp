@@ -56,9 +56,7 @@ double log_overlap(const SampledStep& s) noexcept {
 }
 
 // Q(x), right to 1e-12 of itself.
-double tail_above(double x) noexcept {
-    return upper_tail(x).value * raised(kManyRoundings) + kSmallestNormal;
-}
+double tail_above(double x) noexcept { return upper_tail(x).value * raised(kManyRoundings) + kSmallestNormal; }
 
 // (1-q)^k, right to (k + 64) 2^-99 of itself: squarings double the error of what they square.
 Scaled none_included(const SampledStep& s) noexcept {
@@ -108,8 +106,8 @@ double log_grown(double m, double x) noexcept {
 
 class InclusionMean {
 public:
-    explicit InclusionMean(const SampledStep& step) : s_(step), is_clear_(log_overlap(step) < kNothing) {
-        if (is_clear_) return;
+    explicit InclusionMean(const SampledStep& step) : s_(step), is_separate_(log_overlap(step) < kNothing) {
+        if (is_separate_) return;
         const double with = std::exp(log_odds_) * tail_above(log_odds_ / c_ + 0.5 * c_);
         turned_ = (with + tail_above(0.5 * c_ - log_odds_ / c_)) * kUp;
         for (const double t : kTilts) {
@@ -143,7 +141,7 @@ private:
     const SampledStep s_;
     const double log_q_ = std::log(s_.q), log_rest_ = std::log1p(-s_.q), log_odds_ = log_q_ - log_rest_,
                  c_ = 1.0 / s_.sigma;
-    const bool is_clear_;
+    const bool is_separate_;
     double turned_ = 0.0;  // E min(1, e^v)
     std::vector<Tilt> tilts_;
     double terms_left_ = kMostTerms;
@@ -193,7 +191,7 @@ double InclusionMean::log_turned(double n, double epsilon) const noexcept {
 
 // Rounded so that `end` is one of delta. Terms beyond |a_n| = 40 are nothing, but for those between there and N.
 InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) noexcept {
-    const bool is_upper = end == End::upper, is_turned = is_upper && !is_clear_;
+    const bool is_upper = end == End::upper, is_turned = is_upper && !is_separate_;
     const auto near = [&](double a) { return number_at(a, epsilon); };
     const double begin = std::floor(near(kCertain) * lowered(kManyRoundings)) - 1.0;
     const double first = is_turned ? 0.0 : std::clamp(begin, 1.0, std::min(number, s_.count));
@@ -287,7 +285,7 @@ Bracket InclusionMean::epsilon(double delta) {
 
 }  // namespace
 
-Inclusions tells_inclusions(const SortedSteps& c, SampledPair pair) noexcept {
+Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair) noexcept {
     if (pair != SampledPair::remove || c.steps.size() != 1) return Inclusions::unknown;
     const SampledStep& s = c.steps[0];
     const double overlap = log_overlap(s), records = s.count * s.q;

@@ -1,4 +1,4 @@
-// Bounds of the privacy curve of equal steps with so little noise that outputs nearly tell whether the record was in
+// Bounds of the privacy curve of equal steps with so little noise that outputs nearly reveal whether the record was in
 // the sample, Direction::remove: a binomial mean of the curves of Gaussian mechanisms, and what overlaps.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace renyi {
 
-// Whether outputs tell that, and of how many steps with the record: a line takes less where they are many.
+// Whether outputs reveal that, and of how many steps with the record: a line takes less where they are many.
 enum class Inclusions { unknown, few, many };
-Inclusions tells_inclusions(const SortedSteps& c, SampledPair pair) noexcept;
+Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair) noexcept;
 
 Bracket included_records_delta(const SampledStep& step, double epsilon);
 Bracket included_records_epsilon(const SampledStep& step, double delta);  // within [0, inf]

@@ -15,7 +15,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kMostNoise = 0.6, kClear = 1.0;
+constexpr double kMostNoise = 0.6, kRevealing = 1.0;
 constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // e^-34 of delta
 constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what inclusions add in all, and by one step
 constexpr double kMostNodes = 16384.0;
@@ -61,7 +61,7 @@ InclusionLine::InclusionLine(const SortedSteps& c, SampledPair pair)
         serves_ = serves_ && s.sigma < kMostNoise && steps_.back().is_little();
         apart = std::min(apart, 0.5 / s.sigma + steps_.back().log_odds * s.sigma);
     }
-    is_clear_ = serves_ && apart > kClear;
+    reveals_ = serves_ && apart > kRevealing;
 }
 
 // Without certificate, for searches: with C only where it matters.

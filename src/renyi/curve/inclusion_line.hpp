@@ -34,9 +34,9 @@ public:
     InclusionLine() = default;
     InclusionLine(const SortedSteps& c, SampledPair pair);
 
-    // Whether outputs tell often enough which steps had the record, and whether they nearly always do.
+    // Whether outputs reveal often enough which steps had the record, and whether they nearly always do.
     bool serves() const noexcept { return serves_; }
-    bool is_clear() const noexcept { return is_clear_; }
+    bool reveals_inclusions() const noexcept { return reveals_; }
 
     Bracket delta(double epsilon);
     Bracket epsilon(double delta);
@@ -77,7 +77,7 @@ private:
 
     std::vector<InclusionOverlap> steps_;
     double gaussian_ = 0.0;
-    bool serves_ = false, is_clear_ = false;
+    bool serves_ = false, reveals_ = false;
     bool is_many_ = false;   // the first M
     bool is_rough_ = false;  // without errors
     bool overlaps_ = false;  // where that is false, with C = 0

@@ -22,12 +22,12 @@ constexpr double kNarrow = 1e-11;  // relative width at which a contour placed f
 constexpr double kServes = 1e-10;  // the same of other routes
 constexpr double kUseful = 1e-9;   // and that which needs no second route
 constexpr double kNear = 0.1;      // and at which the next question may start from the answer
-constexpr double kLeastTold = 1e-303;  // of delta; below, sums over inclusions lose digits to the least double
+constexpr double kLeastResolved = 1e-303;  // of delta; below, sums of parts lose digits to the least double
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
 
-// Of delta, by a sum over inclusions.
-Bracket told(Bracket found) noexcept {
-    return found.lower >= kLeastTold ? found : Bracket{0.0, std::max(found.upper, kLeastTold)};
+// Of delta, by a sum of parts.
+Bracket widened(Bracket found) noexcept {
+    return found.lower >= kLeastResolved ? found : Bracket{0.0, std::max(found.upper, kLeastResolved)};
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ public:
         direct_.emplace(c_, pair_);
     }
 
-    // Where `known` is a number that certainly is enough, it is the upper end.
+    // If a quick bound proves that `known` is valid, it is the upper end.
     Bracket delta(double epsilon, double known);
     Bracket epsilon(double delta, double known);
     double rough_delta(double epsilon) const noexcept;
@@ -71,7 +71,9 @@ private:
     }
     bool take(Route route, Bracket found, Bracket& answer) noexcept;
     bool with_inclusions(const auto& with_records, const auto& with_line) const;
-    bool has_unclear_line() const noexcept { return inclusion_line_.serves() && !inclusion_line_.is_clear(); }
+    bool has_overlapping_line() const noexcept {
+        return inclusion_line_.serves() && !inclusion_line_.reveals_inclusions();
+    }
     Bracket new_delta(double epsilon, Bracket answer);
     Bracket new_epsilon(double delta);
     Bracket placed_delta(double epsilon) const noexcept;
@@ -98,7 +100,7 @@ double CurveSolver::rough_delta(double epsilon) const noexcept {
 Bracket CurveSolver::placed_delta(double epsilon) const noexcept {
     Bracket answer = common(contour_.delta(epsilon), {0.0, 1.0});
     if (is_narrow(answer, kNarrow)) return answer;
-    answer = common(answer, splits_.placed_delta(epsilon));
+    answer = common(answer, widened(splits_.placed_delta(epsilon)));
     if (is_narrow(answer, kServes)) return answer;
     if (last_line_) answer = common(answer, last_line_->delta(epsilon));
     return answer;
@@ -129,10 +131,10 @@ bool CurveSolver::take(Route route, Bracket found, Bracket& answer) noexcept {
     return is_narrow(answer, kUseful) || answer.upper == 0.0;
 }
 
-// With little noise, by the number of inclusions: a sum where outputs tell a few, else a line.
+// With little noise, by the number of inclusions: a sum where outputs reveal a few, else a line.
 bool CurveSolver::with_inclusions(const auto& with_records, const auto& with_line) const {
-    const Inclusions number = tells_inclusions(c_, pair_);
-    return (number == Inclusions::few && with_records()) || (inclusion_line_.is_clear() && with_line()) ||
+    const Inclusions number = revealed_inclusions(c_, pair_);
+    return (number == Inclusions::few && with_records()) || (inclusion_line_.reveals_inclusions() && with_line()) ||
            (number == Inclusions::many && with_records());
 }
 
@@ -146,16 +148,16 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         last_line_.emplace(c_.steps, std::span<const SampledStep>{}, direction_, kLastEffort);
         return last_line_->place_for_epsilon(epsilon) && with(Route::long_line, last_line_->delta(epsilon));
     };
-    const auto with_sum = [&] { return with(Route::split_sum, splits_.delta(epsilon)); };
-    const auto with_records = [&] { return with(Route::bounds, told(included_records_delta(c_.steps[0], epsilon))); };
-    const auto with_inclusion_line = [&] { return with(Route::inclusion_line, told(inclusion_line_.delta(epsilon))); };
+    const auto with_sum = [&] { return with(Route::split_sum, widened(splits_.delta(epsilon))); };
+    const auto with_records = [&] { return with(Route::bounds, widened(included_records_delta(c_.steps[0], epsilon))); };
+    const auto with_inclusion_line = [&] { return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon))); };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (replaces() ? with_sum() || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) || with_inclusions(with_records, with_inclusion_line) ||
                           (direct_->has_many_inclusions() && with_long_line()) || with_sum() ||
-                          (has_unclear_line() && with_inclusion_line()) ||
-                          with_bounds() || (!direct_->has_many_inclusions() && with_long_line()));
+                          (has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
+                          (!direct_->has_many_inclusions() && with_long_line()));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
 }
 
@@ -169,7 +171,7 @@ Bracket CurveSolver::epsilon(double delta, double known) {
         route_ = Route::bounds;
         if (is_enough(known, delta)) return {-kInfinity, known};
         if (direct_->is_enough_at_zero(delta)) return {-kInfinity, 0.0};
-        answer = splits_.placed_epsilon(delta, last_);
+        answer = delta >= kLeastResolved ? splits_.placed_epsilon(delta, last_) : kNoBracket;
     }
     if (std::isnan(answer.lower)) answer = new_epsilon(delta);
     if (answer.lower > 0.0 && is_narrow(answer, kNear)) last_ = 0.5 * (answer.lower + answer.upper);
@@ -187,10 +189,10 @@ Bracket CurveSolver::new_epsilon(double delta) {
         Contour line(c_.steps, {}, direction_, kLastEffort);
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
-    const auto with_sum = [&] { return with(Route::split_sum, splits_.epsilon(delta, last_)); };
+    const bool is_resolved = delta >= kLeastResolved;
+    const auto with_sum = [&] { return is_resolved && with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
     const auto with_inclusion_line = [&] { return with(Route::inclusion_line, inclusion_line_.epsilon(delta)); };
-    const bool is_told = delta >= kLeastTold;
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
     const bool is_next = direction_ == Direction::add && !replaces() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
@@ -208,9 +210,9 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
     replaces() ? with_sum() || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
-                     (is_told && with_inclusions(with_records, with_inclusion_line)) ||
+                     (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
                      (direct_->has_many_inclusions() && with_long_line()) || with_sum() || with_zero() ||
-                     (is_told && has_unclear_line() && with_inclusion_line()) || with_bounds() ||
+                     (is_resolved && has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
                      (!direct_->has_many_inclusions() && with_long_line());
     return answer;
 }

@@ -33,7 +33,7 @@ public:
     PrivacyCurve(std::span<const SampledStep> steps, SampledPair pair);
     ~PrivacyCurve();
 
-    // In any order. Where `known`, if there are any, certainly is enough by a quick bound, it may be the upper end.
+    // In any order. If a quick bound proves that known[i] is valid, it may be returned as the upper end.
     void delta(std::span<const double> epsilons, std::span<const double> known, Bracket* answers);
     // 0 <= delta <= 1; epsilons of either sign.
     void epsilon(std::span<const double> deltas, std::span<const double> known, Bracket* answers);

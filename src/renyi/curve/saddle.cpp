@@ -17,15 +17,15 @@ constexpr int kMostTurns = 80;
 constexpr double kSmallestStart = 1e-12;
 constexpr double kNear = 0.1, kNearInteger = 0.7;  // in widths of the peak, 1/sqrt(F'')
 constexpr double kReached = 1.01, kShortOf = 0.85;
-constexpr double kMargin = 2.0;        // of a limit: room for tilted laws to die down before it
+constexpr double kMargin = 2.0;        // of a limit, within which tilted laws die down before it
 constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
 constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the limit is nothing
 
 // Where the tilted law ends well before the limit, the whole law is the same.
 LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
-    const double room = limit - order / s.sigma;
-    const bool ends = room > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0))));
+    const double distance = limit - order / s.sigma;
+    const bool ends = distance > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0))));
     if (order <= 1.0 || s.q == 1.0 || limit == kInfinity || (ends && order <= kLargestOrder))
         return log_a_derivatives(s.q, s.sigma, order);
     return log_a_below(s.q, s.sigma, order, limit);

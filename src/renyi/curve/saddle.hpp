@@ -15,7 +15,7 @@ namespace renyi {
 constexpr double kLargestTilt = 1e30;
 
 // The composition in one direction. Losses beyond u = limit are left out of it (Direction::remove): there the moment
-// generating function may grow without bound from outputs that will never be seen.
+// generating function may grow without bound from outputs of negligible probability.
 struct LossSum {
     std::span<const SampledStep> steps;
     Direction direction;

@@ -49,7 +49,7 @@ struct Excess {
     bool reverse;  // which direction breaks its constraint most
 };
 
-// The logarithm of (f - 1)/(e^K - 1), of the larger f, rounded down: positive where a constraint is certainly broken.
+// The logarithm of (f - 1)/(e^K - 1), of the larger f, rounded down: positive where a constraint is broken.
 template <class Test>
 Excess excess(const Test& test, double v, double order, double k) noexcept {
     const Touch t = test(lane_exp(v));
@@ -248,7 +248,7 @@ double TwoPoints::advantage() noexcept {
 }
 
 // By cutting planes: a line steeper than the odds and a flatter one bound what is sought from below, at whatever place
-// both are read. The next line touches where the slope may be that of the odds, a little beyond as seen from the last.
+// both are read. The next line touches where the slope may be that of the odds, a little beyond the last.
 double TwoPoints::bayes_risk(double rare) noexcept {
     const double often = 1.0 - rare, log_odds = lane_log(rare / often);
     if (loss_ == 0.0 || rare == 0.0 || loss_ * (1.0 + kMargin) < -log_odds) return rare;

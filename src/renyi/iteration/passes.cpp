@@ -127,7 +127,7 @@ namespace {
 constexpr int kSegment = 16, kSegments = kStepBlock / kSegment;
 constexpr double kSumKept = lowered(30);                   // of a sum, for its 20u and the 4u of what follows
 constexpr std::int64_t kSearched = std::int64_t{1} << 18;  // steps searched one by one; affects width and time alone
-constexpr double kClearly = 0x1p-20;                       // above the rounding errors of the slopes below, 1e-12
+constexpr double kProven = 0x1p-20;                        // above the rounding errors of the slopes below, 1e-12
 
 // A sum of non-negative numbers, some of them inf, with the errors of its roundings.
 struct Total {
@@ -244,13 +244,13 @@ bool is_convex_from(const IterationSetting& setting, const NoiseSchedule& s, dou
     const double log_c1 = s.law == NoiseLaw::laplace ? std::log(s.c1) : kLog2Pi + 2.0 * std::log(s.c1);
     const double log_grown = power * std::log(j) - log_c1;  // of y - C2
     const double rho = 1.0 / (1.0 + s.c2 * std::exp(-log_grown));
-    if (s.law == NoiseLaw::laplace) return s.power - 1.0 - (k + 1.0) * s.power * rho < -kClearly * (k + 1.0) * s.power;
+    if (s.law == NoiseLaw::laplace) return s.power - 1.0 - (k + 1.0) * s.power * rho < -kProven * (k + 1.0) * s.power;
     const double log_y = log_grown - std::log(rho);
     const double w = lane_lambert_w(log_y, log_y < 1.0 ? std::exp(log_y) : 1.0);
     const double bending = setting.epsilon / k * (setting.epsilon / k) / (8.0 * w * (1.0 + w)) +
                            std::max(k * k - 1.0, 0.0) / (2.0 * (1.0 + w)) + 1.0 / ((1.0 + w) * (1.0 + w));
     const double slope = 2.0 * s.power - 1.0 - (k * k + 2.0) * s.power * rho + 2.0 * s.power * bending;
-    return slope < -kClearly * (k * k + 2.0) * s.power;
+    return slope < -kProven * (k * k + 2.0) * s.power;
 }
 
 // The sum over t > last, by blocks p < t <= q: each is at least q - p times its last term, or, where the terms are

@@ -88,7 +88,7 @@ void fill_nodes(const Grid& grid, Direction direction, double j0, std::size_t bl
 
 NodeArrays NodeTable::nodes(const Grid& grid, double j0, std::size_t blocks) noexcept {
     const double end = j0 + static_cast<double>(blocks * kLanes);
-    if (!(j0 >= -kMost + kLanes && end <= kMost - kLanes)) return {};  // room for blocks that reach beyond
+    if (!(j0 >= -kMost + kLanes && end <= kMost - kLanes)) return {};  // blocks reach beyond
     const int first = static_cast<int>(j0), last = static_cast<int>(end);
     if (!(grid == grid_)) {
         grid_ = grid;

@@ -79,7 +79,12 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
         panel_ = std::min(kPanel, kFlank / std::max(alpha * c * law_.posterior(limit) - limit, 0.0));
     }
     const double w = std::max(law_.w(mode_), -708.0);
-    loss_ = w < 700.0 ? lane_log1p(law_.q * lane_expm1(w)) : law_.log_ratio(mode_);
+    if (w < 700.0) {
+        const double x = law_.q * lane_expm1(w);
+        loss_ = x > -0.5 ? lane_log1p(x) : lane_log(law_.one_minus_q + law_.q * lane_exp(w));
+    } else {
+        loss_ = law_.log_ratio(mode_);
+    }
     centre_ = loss_ - mean;
 }
 

@@ -44,8 +44,8 @@ constexpr double kNarrow = 1.0;  // losses: e^w and the masses of a span stay of
 // Whether an atom joins a span: nothing is to be divided between them, nor on the very losses.
 bool joins(const Span& first, const Span& next, const Fineness& fineness) noexcept {
     const double edge = 0x1p-46 * std::max(std::fabs(first.low), std::fabs(next.high));
-    const bool seen = first.p > 0.0 && first.q > 0.0 && next.p > 0.0 && next.q > 0.0;
-    return seen && next.high - first.low < kNarrow && fineness.cut(first.low - edge, next.high + edge) == kFine;
+    const bool positive = first.p > 0.0 && first.q > 0.0 && next.p > 0.0 && next.q > 0.0;
+    return positive && next.high - first.low < kNarrow && fineness.cut(first.low - edge, next.high + edge) == kFine;
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Spans {
     std::vector<Span> spans;
     Bracket infinite{0.0, 0.0};  // P-mass where Q vanishes
     Bracket null{0.0, 0.0};      // Q-mass where P vanishes
-    // Whether there may be losses beyond the spans, seen by neither P nor Q to speak of.
+    // Whether there may be losses beyond the spans, of negligible mass under both P and Q.
     bool unbounded_above = true, unbounded_below = true;
 };
 
@@ -57,14 +57,14 @@ public:
     bool joins_atoms() const noexcept override { return false; }
 };
 
-// What underflows in densities and masses and is not seen.
+// What may underflow in densities and masses and is neglected.
 constexpr double kNegligible = 0x1p-1040;
 
 // Where a pair is known only by one that dominates it and one that it dominates, they are its sides.
 enum class Side { lower, upper };
 
-// Masses of which neither is above `size` are put at the end of their error that is safe for the side.
-inline void settle_masses(Spans& spans, Side side, double size) noexcept {
+// Rounds the masses of spans where neither is above `size` to the end of their error that is safe for the side.
+inline void round_small_masses_outward(Spans& spans, Side side, double size) noexcept {
     for (Span& span : spans.spans) {
         if (span.p > size || span.q > size) continue;
         const double error = span.mass_error * (1.0 + 4.0 * kUnitRoundoff) + 2.0 * kUnitRoundoff;

@@ -1,6 +1,6 @@
 // The Rényi curve of a mechanism: K(alpha) = (alpha-1) D_alpha, the log moment generating function of its privacy loss,
 // or an upper bound of it, mostly convex. Here is what pairs of distributions are read as in closed form: curves linear
-// in the order, infinite ones, and mixtures whose part is shown.
+// in the order, infinite ones, and mixtures whose part is revealed.
 #pragma once
 
 #include <algorithm>
@@ -78,7 +78,7 @@ struct WeightedPart {
     CurvePointer curve;
 };
 
-// A = 1 + sum w_i (A_i - 1): one of several mechanisms, drawn with the probabilities w_i and shown, what is missing to
+// A = 1 + sum w_i (A_i - 1): one of several mechanisms, drawn with the probabilities w_i and revealed, what is missing to
 // 1 nothing; or, with larger weights, a bound made of several.
 class LabelledMixtureCurve final : public RenyiCurve {
 public:

@@ -266,8 +266,8 @@ bool Table::add(const Wanted& wanted, const double* log_p, const double* log_q) 
     double masses[2];
     for (const bool of_p : {true, false}) {
         const Integrals found = integrals(of_p ? log_p : log_q);
-        const bool seen = found.by_checks > std::exp(-kDeepest);
-        if (seen && !(std::fabs(found.by_points - found.by_checks) <= (tolerance_ + noise) * found.by_checks))
+        const bool matters = found.by_checks > std::exp(-kDeepest);
+        if (matters && !(std::fabs(found.by_points - found.by_checks) <= (tolerance_ + noise) * found.by_checks))
             return false;
         masses[of_p] = 0.5 * width * found.by_checks;
     }

@@ -3,7 +3,7 @@
 // A table of panels asks for values, as few times as it can: at 13 Chebyshev points of every panel, through which it
 // lays polynomials, and at 8 Gauss points, where these have to be right; panels on which they are not, or on which both
 // sets of points lead to different integrals, are divided. Assumed, and not provable from values: the densities are
-// smooth on the scale of a panel, and the loss turns only where it is seen to.
+// smooth on the scale of a panel, and the loss turns only where the nodes show it.
 #pragma once
 
 #include <vector>

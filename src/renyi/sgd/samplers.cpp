@@ -121,11 +121,6 @@ std::vector<std::int64_t> choose(WordSource& words, std::int64_t population, std
     return members;
 }
 
-void choose_repeated(WordSource& words, std::int64_t population, std::int64_t* out, std::size_t size) noexcept {
-    for (std::size_t i = 0; i < size; ++i)
-        out[i] = static_cast<std::int64_t>(words.below(static_cast<std::uint64_t>(population)));
-}
-
 void shuffle(WordSource& words, std::int64_t* order, std::size_t size) noexcept {
     for (std::size_t i = size; i > 1; --i) std::swap(order[i - 1], order[words.below(i)]);
 }

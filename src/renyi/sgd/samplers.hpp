@@ -9,12 +9,15 @@
 //                   e^-e de < 2^-68.9 / q (or sum over the population's boundaries only, < population 2^-68.9, if that
 //                   is less); a batch has q population + 1 gaps on average.
 // choose            a uniform subset of given size (Floyd, in Bentley 1987), exactly; increasing
-// choose_repeated   independent uniform draws, exactly
+// choose_repeated   independent uniform draws, exactly, into integers that hold them
+// order_by_group    the records of each group, increasing, by a counting sort
 // shuffle           a uniform permutation (Fisher and Yates), exactly
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "renyi/sgd/generator.hpp"
@@ -25,7 +28,23 @@ constexpr std::int64_t kLargestPopulation = std::int64_t{1} << 53;
 
 std::vector<std::int64_t> poisson_sample(WordSource& words, std::int64_t population, double rate);
 std::vector<std::int64_t> choose(WordSource& words, std::int64_t population, std::int64_t size);
-void choose_repeated(WordSource& words, std::int64_t population, std::int64_t* out, std::size_t size) noexcept;
+
+template <typename Integer>
+void choose_repeated(WordSource& words, std::int64_t population, Integer* out, std::size_t size) noexcept {
+    for (std::size_t i = 0; i < size; ++i)
+        out[i] = static_cast<Integer>(words.below(static_cast<std::uint64_t>(population)));
+}
+
+// Of records 0, 1, ... with groups below `count`: records of group g are order[starts[g]] to order[starts[g + 1] - 1].
+template <typename Group, typename Record>
+void order_by_group(const Group* groups, std::size_t records, std::size_t count, std::int64_t* starts, Record* order) {
+    std::fill(starts, starts + count + 1, 0);
+    for (std::size_t i = 0; i < records; ++i) ++starts[groups[i] + 1];
+    std::partial_sum(starts, starts + count + 1, starts);
+    std::vector<std::int64_t> next(starts, starts + count);
+    for (std::size_t i = 0; i < records; ++i) order[next[groups[i]]++] = static_cast<Record>(i);
+}
+
 void shuffle(WordSource& words, std::int64_t* order, std::size_t size) noexcept;
 
 }  // namespace renyi

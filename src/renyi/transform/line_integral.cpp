@@ -146,7 +146,7 @@ constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
 constexpr double kFarRight = 14.0;
 constexpr double kNormalCell = 0.4;               // where next to nothing is lost
 constexpr double kRelativeCell = 0.06;            // of the loss
-constexpr double kSkirtCell = 0.8;                // of a window's width
+constexpr double kTailCell = 0.8;                 // of a window's width
 constexpr double kDead = 39.0, kDeadCell = 0.05;  // no density is left so far out
 constexpr double kSteep = 12.0;                   // level/width, at least
 constexpr double kStill = 1.0 / 200.0;            // of the lowest level: such losses hardly differ from none
@@ -211,11 +211,11 @@ void LineIntegral::add_points() {
             // Longer ones where no window opens or closes.
             const bool is_quiet = dead || size < 0.25 * nearest || size > 2.5 * closing;
             width = std::min(width, (is_quiet ? 4.0 : 1.0) * kRelativeCell * size / slope);
-            // And short against the skirts of the windows, which may be narrow against the least loss.
+            // And short against the tails of the windows, which may be narrow against the least loss.
             const double v = least + size - (law_.two_sided() ? least + 2.0 * log_other : 0.0);
             for (const LossStep& s : window_)
                 if (!dead)
-                    width = std::min(width, std::max(kSkirtCell * s.width, 0.25 * std::fabs(v - s.level)) / slope);
+                    width = std::min(width, std::max(kTailCell * s.width, 0.25 * std::fabs(v - s.level)) / slope);
         }
         x += width;
         x_.push_back(x);

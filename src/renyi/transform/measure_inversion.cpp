@@ -17,6 +17,7 @@ constexpr double kLongest = 2.0;                         // of Newton's steps, i
 constexpr double kLeastTilt = 3.0, kWorthLifting = 1.2;  // the first in deviations of the sum
 constexpr double kMostSpent = 8.0;                       // nats
 constexpr int kMostTurns = 60, kMostPlacements = 5;
+constexpr double kUnderflow = 0x1p-1070;  // of a ratio of moments and of products with it
 
 // log(e^d - 1)
 double log_expm1(double d) noexcept { return d > 30.0 ? d : std::log(std::expm1(d)); }
@@ -44,7 +45,7 @@ std::vector<MeasureInversion::StepMoments> MeasureInversion::rough_moments(doubl
 std::vector<MeasureInversion::StepMoments> MeasureInversion::moments(double t) const {
     std::vector<StepMoments> result;
     for (std::size_t i = 0; i < steps_.size(); ++i)
-        result.push_back({fine_[i].base.moment(t, steps_[i].is_weighed ? &steps_[i].left_out : nullptr),
+        result.push_back({fine_[i].base.moment(t, steps_[i].has_masses ? &steps_[i].left_out : nullptr),
                           has_jumps() ? fine_[i].jump->nodes().moment(t) : WindowedMoment{}});
     return result;
 }
@@ -67,7 +68,7 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Ste
         grown += k * (ratio < 600.0 ? std::log1p(r) : ratio);
         slope += k * part * apart;
         bend += k * part * (apart * apart / (1.0 + r) + f.variance - b.variance);
-        grown_error += k * part * (f.error + b.error + 8.0 * kUnitRoundoff);
+        grown_error += k * (part * (f.error + b.error + 8.0 * kUnitRoundoff) + kUnderflow);
     }
     if (has_jumps()) {
         const double factor = grown > 1e-300 ? -1.0 / std::expm1(-grown) : 1e300;
@@ -193,7 +194,7 @@ bool MeasureInversion::bound_only(bool failed) {
         WindowedMoment b{base.log_moment_bound(tilt_), 0.0, 0.0, 0.0, 0.0};
         double above = b.value;
         if (base.discretise(tilt_, 0.0, kBoundTarget + std::log(count_), tilt_)) {
-            b = base.moment(tilt_, steps_[i].is_weighed ? &steps_[i].left_out : nullptr);
+            b = base.moment(tilt_, steps_[i].has_masses ? &steps_[i].left_out : nullptr);
             above = std::min(above, b.value + b.error + std::log1p(std::exp(base.log_node_error(tilt_, b.value))));
         }
         log_base += steps_[i].count * (above + 1e-15);
@@ -372,6 +373,8 @@ Complex expm1_complex(Complex d) noexcept {
 }
 
 double modulus(Complex z) noexcept { return std::sqrt(std::norm(z)); }
+// At least the modulus, and right where its square underflows.
+double size_of(Complex z) noexcept { return std::fabs(z.real()) + std::fabs(z.imag()); }
 
 Complex quotient(Complex a, Complex b) noexcept { return a * std::conj(b) / std::norm(b); }
 
@@ -411,13 +414,14 @@ void MeasureInversion::sum_block(std::size_t block) {
             const Complex f = full_ratio * (std::polar(1.0, turn) * Complex{fre[j], fim[j]});
             const double f_error =
                 full_ratio * (jump_[i].whole_error(y) + kUnitRoundoff * (8.0 + 2.0 * std::fabs(turn)) + jump_at.error +
-                              base_at.error);
+                              base_at.error) +
+                kUnderflow;
             const Complex r = quotient(f, 1.0 + b), whole = 1.0 + b + f;
-            const double ratio = modulus(r);
+            const double ratio = size_of(r);
             const Complex log_r = ratio < 0.5 ? log1p_complex(r) : std::log(whole) - log_b;
             grown[j] += k * log_r;
             grown_error[j] += k * ((f_error + ratio * own) / std::max(modulus(whole), 1e-300) +
-                                   kUnitRoundoff * (8.0 * modulus(log_r) + (ratio < 0.5 ? 0.0 : 8.0)));
+                                   kUnitRoundoff * (8.0 * size_of(log_r) + (ratio < 0.5 ? 0.0 : 8.0)));
         }
     }
     const double scale = log_base_at - at_.value;
@@ -429,13 +433,14 @@ void MeasureInversion::sum_block(std::size_t block) {
         Complex value;
         if (!has_jumps()) {
             value = std::exp(log_b);
-        } else if (grown[j].real() < 30.0 && log_b.real() < 600.0) {
-            value = log_b.real() > -740.0 ? std::exp(log_b) * expm1_complex(grown[j]) : std::exp(whole);
+        } else if (grown[j].real() < 30.0) {  // the first factor overflows where hardly any step jumps
+            const Complex root = std::exp(0.5 * log_b);
+            value = root * (root * expm1_complex(grown[j]));
         } else {
             value = std::exp(whole) - std::exp(log_b);
         }
         const double size = modulus(value), full = std::exp(whole.real());
-        const double phases = kUnitRoundoff * (16.0 + 4.0 * std::fabs(whole.imag()) + 4.0 * std::fabs(log_b.imag()) +
+        const double phases = kUnitRoundoff * (24.0 + 4.0 * std::fabs(whole.imag()) + 4.0 * std::fabs(log_b.imag()) +
                                                2.0 * std::fabs(scale)) +
                               y * phase_error;
         const double error = size * (base_error[j] + phases) + (has_jumps() ? full * grown_error[j] : 0.0);

@@ -50,7 +50,7 @@ struct SplitStep {
     SampledLoss law;
     LossWindow base, jump;
     LeftOut left_out;         // by the base window
-    bool is_weighed = false;  // whether that is known
+    bool has_masses = false;  // whether that is known
 };
 
 enum class Measure { base, jumps };

@@ -11,12 +11,13 @@ namespace renyi {
 
 namespace {
 
-constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the skirts of the windows
+constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the tails of the windows
 constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
-constexpr double kSure = 0.55;
+constexpr double kCertain = 0.55;
+constexpr double kMostError = 0.1;  // of masses, relatively
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
 constexpr double kAddDepth = 6.0;   // more of its inner windows
 constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
@@ -70,7 +71,7 @@ double SplitSum::least_sum() const noexcept {
 
 // The outermost level of every step, as a distance from where its loss counts as none.
 std::vector<double> SplitSum::levels(double epsilon) const {
-    if (pair_ == SampledPair::replace_one) return unseen_levels();
+    if (pair_ == SampledPair::replace_one) return negligible_levels();
     double reach = is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
     if (is_reversed()) reach = reach_of_add(epsilon);
     return std::vector<double>(steps_.size(),
@@ -79,7 +80,7 @@ std::vector<double> SplitSum::levels(double epsilon) const {
 
 // replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
 // delta is left.
-std::vector<double> SplitSum::unseen_levels() const {
+std::vector<double> SplitSum::negligible_levels() const {
     std::vector<double> result;
     for (const SampledStep& s : steps_) {
         const double depth = kNothing + 4.0 - log_delta_ + std::log(s.count * static_cast<double>(steps_.size()));
@@ -106,8 +107,8 @@ bool SplitSum::place(double epsilon, double log_delta) {
     return placed_;
 }
 
-// One level down. A skirt at no loss is e^{-steep^2/2} of all mass: small against delta, from which the law rises
-// steeply towards it. In `add` it is small against one of all steps that jumps, so that nodes need not reach there.
+// One level down. The tail of a window at no loss is e^{-steep^2/2} of all mass: small against delta, from which the
+// law rises steeply towards it. In `add` it is small against one of all steps that jumps: nodes need not reach there.
 void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
     const double jumps = pair_ == SampledPair::add ? kAddDepth + 2.0 * std::log(count_) : 0.0;
     const double steep = std::sqrt(2.0 * (kInnerDepth + jumps - log_delta_));
@@ -122,16 +123,16 @@ void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& 
 
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
-    sure_ = {};
-    unseen_ = std::sqrt(2.0 * (kMassDepth - log_delta + std::log(count_)));
+    closed_ = {};
+    deviations_ = std::sqrt(2.0 * (kMassDepth - log_delta + std::log(count_)));
     log_delta_ = log_delta;
-    if (pair_ == SampledPair::reversed_ratio && place_plain(epsilon)) return true;
+    if (pair_ == SampledPair::reversed_ratio && place_single_line(epsilon)) return true;
     parts_.clear();
     const double outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
     std::vector<double> outer = levels(epsilon);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
     const double outermost = outer.front();
-    outer_ = falling(outermost, (outermost - reach_of_add(epsilon)) / (kAddSteep * unseen_));
+    outer_ = falling(outermost, (outermost - reach_of_add(epsilon)) / (kAddSteep * deviations_));
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const SampledLoss law{steps_[i].q, steps_[i].sigma, pair_};
@@ -148,8 +149,8 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         turn(steps);
     }
     const bool add = pair_ == SampledPair::reversed_ratio;
-    if (pair_ != SampledPair::add && !add && !weigh(steps, epsilon)) return false;
-    double scale = add ? -kInfinity : std::log(std::max(sure(epsilon).value, 1e-320));
+    if (pair_ != SampledPair::add && !add && !find_closed_part(steps, epsilon)) return false;
+    double scale = add ? -kInfinity : std::log(std::max(closed_part(epsilon).value, 1e-320));
     if (pair_ == SampledPair::add) {
         scale = std::max(scale, log_delta) - epsilon;
         epsilon = -epsilon;
@@ -157,10 +158,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     // Down through the levels, until the base is next to nothing or serves by itself.
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
-    if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kSure (t - x)/t, below which all are certain
-        const double parts = std::ceil(std::log(2.0 * count_ / kSure) / std::log(kRatioOfFew));
-        ratio = std::pow(2.0 * count_ / kSure, 1.0 / parts);
-        lowest = 1.01 * kSure / count_;
+    if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kCertain (t - x)/t, below which all are certain
+        const double parts = std::ceil(std::log(2.0 * count_ / kCertain) / std::log(kRatioOfFew));
+        ratio = std::pow(2.0 * count_ / kCertain, 1.0 / parts);
+        lowest = 1.01 * kCertain / count_;
     }
     const double largest = *std::max_element(outer.begin(), outer.end());
     const double first = pair_ == SampledPair::replace_one ? largest / epsilon : 2.0;
@@ -183,12 +184,12 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         lower_levels(steps, outer, ratio);
         for (SplitStep& s : steps) {
             if (pair_ == SampledPair::add) {
-                s.is_weighed = s.is_weighed && leave_out_mass(s, s.jump);
+                s.has_masses = s.has_masses && leave_out_mass(s, s.jump);
                 continue;
             }
             WindowedLaw piece(s.law, s.jump);
-            s.is_weighed = s.is_weighed && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
-            if (s.is_weighed) s.is_weighed = leave_out(piece, piece.nodes().masses(), s.left_out);
+            s.has_masses = s.has_masses && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
+            if (s.has_masses) s.has_masses = leave_out(piece, piece.nodes().masses(), s.left_out);
         }
         parts_.emplace_back(Measure::jumps, steps, gaussian_);
         parts_.back().approach(epsilon);
@@ -206,11 +207,11 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         bound_lost_ratios(steps.front(), epsilon, 1.0 / outermost);
         return true;
     }
-    return !add || weigh(steps, epsilon);
+    return !add || find_closed_part(steps, epsilon);
 }
 
 SplitSum::Value SplitSum::value(double epsilon) const noexcept {
-    Value v = sure(epsilon);
+    Value v = closed_part(epsilon);
     for (const MeasureInversion& part : parts_) {
         const bool is_turned = pair_ == SampledPair::add && part.pair() == SampledPair::remove;
         const Reading r = is_turned ? part.read(-epsilon, epsilon) : part.read(epsilon);
@@ -262,7 +263,7 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
 
 namespace {
 
-constexpr double kClear = 0.9;  // of what the second part is taken from, at least left
+constexpr double kLeastKept = 0.9;  // of what the second part is taken from, at least left
 constexpr std::size_t kMostTakenOff = 4;
 constexpr int kMostTurns = 40;
 constexpr double kRatioTakenOff = 6.0;
@@ -272,7 +273,7 @@ constexpr double kMostWorkOfAdd = 1.5e7, kMostNodesOfWhole = 16384.0;
 
 // What a step may lose beside its largest loss, for the sum to be above eps.
 double SplitSum::reach_of_add(double epsilon) const noexcept {
-    return -least_sum() - epsilon + 0.5 * gaussian_ + unseen_ * std::sqrt(gaussian_);
+    return -least_sum() - epsilon + 0.5 * gaussian_ + deviations_ * std::sqrt(gaussian_);
 }
 
 void SplitSum::turn(std::vector<SplitStep>& steps) noexcept {
@@ -284,11 +285,12 @@ SplitSum::Below SplitSum::place_add(std::vector<SplitStep>& steps, std::vector<d
         if (!leave_out_mass(s, LossWindow{}.with({s.base.begin()->level, s.base.begin()->width, 1.0})))
             return Below::failed;
     while (true) {
-        if (!weigh_add(steps)) return Below::failed;
-        const double most = std::exp(sure_.log_kept) * -std::expm1(-reach_of_add(epsilon));
-        if (sure_of_add(epsilon).value > kClear * most || parts_.size() == kMostTakenOff) return Below::unplaced;
+        if (!find_closed_part_of_add(steps)) return Below::failed;
+        const double most = std::exp(closed_.log_kept) * -std::expm1(-reach_of_add(epsilon));
+        if (closed_part_of_add(epsilon).value > kLeastKept * most || parts_.size() == kMostTakenOff)
+            return Below::unplaced;
         if ((parts_.empty() && place_frequent(steps, epsilon)) || place_whole(steps, epsilon)) {
-            sure_.log_kept = -kInfinity;
+            closed_.log_kept = -kInfinity;
             return Below::nothing;
         }
         std::vector<SplitStep> lower = steps;
@@ -327,8 +329,7 @@ bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     const double frequent = kMassDepth - log_delta_, most = reach_of_add(epsilon);
     const auto jumps = [&](double level) {
         double sum = 0.0;
-        for (const SplitStep& s : steps)
-            sum += s.count * upper_tail(output_at(s.law, s.law.least() + level)).value;
+        for (const SplitStep& s : steps) sum += s.count * upper_tail(output_at(s.law, s.law.least() + level)).value;
         return sum;
     };
     double level = most;
@@ -353,7 +354,7 @@ bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
 
 // What the window lets through is left out of the base.
 bool SplitSum::leave_out_mass(SplitStep& step, const LossWindow& window) const {
-    step.is_weighed = step.left_out.from_least = true;
+    step.has_masses = step.left_out.from_least = true;
     SampledLoss without = step.law;
     without.pair = SampledPair::add;
     WindowedLaw law(without, window);
@@ -371,8 +372,8 @@ bool SplitSum::leave_out_mass(SplitStep& step, const LossWindow& window) const {
 
 // All steps in the base window, by what is left out of it:
 //     P(all) = prod (1 - E[1 - W])^k,     Q(all)/P(all) = prod (e^least (1 + E[W (e^G - 1)]/E[W]))^k.
-bool SplitSum::weigh_add(const std::vector<SplitStep>& steps) {
-    sure_ = {};
+bool SplitSum::find_closed_part_of_add(const std::vector<SplitStep>& steps) {
+    closed_ = {};
     for (const SplitStep& s : steps) {
         WindowedLaw below(s.law, s.base);
         const double lost = s.left_out.mass, kept = 1.0 - lost, off = s.left_out.error;
@@ -380,34 +381,35 @@ bool SplitSum::weigh_add(const std::vector<SplitStep>& steps) {
         const WindowedNodes::Rise rise = below.nodes().rise();
         const double least = s.law.least(), risen = rise.value / kept;
         const double rise_error = rise.error + below.missed() / s.law.one_minus_q;
-        sure_.log_kept += s.count * std::log1p(-lost);
-        sure_.kept_error += s.count * (2.0 * off / kept + 4.0 * kUnitRoundoff * lost);
-        sure_.grown += s.count * (least + std::log1p(risen));
-        sure_.grown_error +=
+        closed_.log_kept += s.count * std::log1p(-lost);
+        closed_.kept_error += s.count * (2.0 * off / kept + 4.0 * kUnitRoundoff * lost);
+        closed_.grown += s.count * (least + std::log1p(risen));
+        closed_.grown_error +=
             s.count * ((rise_error + 2.0 * risen * off) / kept + 4.0 * kUnitRoundoff * (std::fabs(least) + risen));
     }
     return true;
 }
 
 // E[(1 - e^{eps - S})_+] over sums with a step beyond the outer level. Such sums are above eps only where the step is
-// not beyond what all others can gain, that is, in the skirt of its window, or where the Gaussian steps gain more than
+// not beyond what all others can gain, that is, in the tail of its window, or where the Gaussian steps gain more than
 // they do but in e^{-z^2/2}/2 of all runs.
 double SplitSum::lost(double epsilon) const noexcept {
     const double rounding = 16.0 * kUnitRoundoff * (std::fabs(least_sum()) + std::fabs(epsilon));
     const double beyond = outer_.level - reach_of_add(epsilon) - rounding;
     if (!(beyond > 0.0)) return 1.0;
     const double u = beyond / outer_.width * (1.0 - 0x1p-40);
-    const double gaussian = gaussian_ > 0.0 ? std::exp(-0.5 * unseen_ * unseen_) : 0.0;
+    const double gaussian = gaussian_ > 0.0 ? std::exp(-0.5 * deviations_ * deviations_) : 0.0;
     return 0.5 * (count_ * std::exp(-0.5 * u * u) + gaussian) * (1.0 + 0x1p-30);
 }
 
-SplitSum::Value SplitSum::sure_of_add(double epsilon) const noexcept {
-    if (sure_.log_kept == -kInfinity) return {0.0, 0.0, 0.0, lost(epsilon)};
-    const double kept = std::exp(sure_.log_kept), exponent = epsilon + sure_.grown, slope = -kept * std::exp(exponent);
+SplitSum::Value SplitSum::closed_part_of_add(double epsilon) const noexcept {
+    if (closed_.log_kept == -kInfinity) return {0.0, 0.0, 0.0, lost(epsilon)};
+    const double kept = std::exp(closed_.log_kept), exponent = epsilon + closed_.grown;
+    const double slope = -kept * std::exp(exponent);
     const double value = -kept * std::expm1(exponent);
     const double error =
-        std::fabs(slope) * (sure_.grown_error + 4.0 * kUnitRoundoff * (std::fabs(epsilon) - sure_.grown)) +
-        std::fabs(value) * (sure_.kept_error + 16.0 * kUnitRoundoff);
+        std::fabs(slope) * (closed_.grown_error + 4.0 * kUnitRoundoff * (std::fabs(epsilon) - closed_.grown)) +
+        std::fabs(value) * (closed_.kept_error + 16.0 * kUnitRoundoff);
     return {value, slope, value - error, value + error + lost(epsilon)};
 }
 
@@ -422,32 +424,37 @@ bool SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m,
 }
 
 // What needs no transform: the steps whose window `jump` (remove) or `base` (add) decides alone.
-bool SplitSum::weigh(std::vector<SplitStep>& steps, double epsilon) {
-    if (are_ratios()) return weigh_ratios(steps, epsilon);
+bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
+    if (are_ratios()) return find_closed_part_of_ratios(steps, epsilon);
     const double target = kMassDepth + std::log(count_);
-    sure_ = {};
+    closed_ = {};
     std::vector<WindowedLaw> decisive;
     std::vector<double> decisive_counts;
     double margin = 0.0;
     for (SplitStep& s : steps) {
         WindowedLaw chosen(s.law, s.jump);
         const double log_mass = chosen.log_moment_bound(0.0);
-        if (log_mass + std::log(s.count) < log_delta_ - kNothing) {
-            sure_.ignored += s.count * std::exp(log_mass) * (1.0 + 1e-9);
+        WindowedNodes::Masses m{};
+        double error = kInfinity;  // of E[W (1 - e^-loss)], the smallest of them
+        if (!(log_mass + std::log(s.count) < log_delta_ - kNothing)) {
+            // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
+            if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
+            m = chosen.nodes().masses();
+            error = (m.error * m.size + chosen.missed()) / std::fabs(m.fall);
+        }
+        if (!(error < kMostError)) {  // nothing against delta, or below the range of doubles
+            const double mass = std::exp(log_mass) * (1.0 + 1e-9) + kSmallestNormal;
+            closed_.ignored += s.count * mass;
             // |1 - e^-loss| <= max(1, q/(1 - q)), since e^-loss <= 1/(1 - q).
-            s.left_out.error = std::exp(log_mass) * std::max(1.0, s.law.q / s.law.one_minus_q) * (1.0 + 1e-9);
-            s.is_weighed = count_ > kMany;
+            s.left_out.error = mass * std::max(1.0, s.law.q / s.law.one_minus_q);
+            s.has_masses = count_ > kMany;
             continue;
         }
-        // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
-        if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
-        const WindowedNodes::Masses m = chosen.nodes().masses();
-        // Of E[W (1 - e^-loss)], the smallest of them.
-        sure_.error = std::max(sure_.error, (m.error * m.size + chosen.missed()) / std::fabs(m.fall));
-        sure_.log_kept += s.count * std::log1p(-m.mass);
-        sure_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
-        sure_.reverse += s.count * std::log1p(-m.reverse);
-        s.is_weighed = count_ > kMany;
+        closed_.error = std::max(closed_.error, error);
+        closed_.log_kept += s.count * std::log1p(-m.mass);
+        closed_.grown += s.count * std::log1p(m.fall / (1.0 - m.mass));
+        closed_.reverse += s.count * std::log1p(-m.reverse);
+        s.has_masses = count_ > kMany;
         leave_out(chosen, m, s.left_out);
         margin = std::max(margin, s.jump.begin()->level - epsilon);
         decisive.push_back(chosen);
@@ -487,16 +494,16 @@ double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) co
 // S}], s >= 0.
 void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                          const std::vector<double>& counts, double margin, double epsilon) {
-    sure_.gap_tilt = 1.0;
-    sure_.log_gap = std::log(-std::expm1(sure_.reverse)) + 1e-9;
-    const double known = std::log(std::max(sure(epsilon).value, 0.0));
+    closed_.gap_tilt = 1.0;
+    closed_.log_gap = std::log(-std::expm1(closed_.reverse)) + 1e-9;
+    const double known = std::log(std::max(closed_part(epsilon).value, 0.0));
     for (const double factor : kGapTilts) {
-        if (sure_.log_gap + sure_.gap_tilt * epsilon < known - kDepth) break;
+        if (closed_.log_gap + closed_.gap_tilt * epsilon < known - kDepth) break;
         const double s = factor / margin;
         const double gap = log_whole_moment(steps, s) + log_one_above(counts, decisive, -1.0 - s);
-        if (gap + (1.0 + s) * epsilon < sure_.log_gap + sure_.gap_tilt * epsilon) {
-            sure_.gap_tilt = 1.0 + s;
-            sure_.log_gap = gap;
+        if (gap + (1.0 + s) * epsilon < closed_.log_gap + closed_.gap_tilt * epsilon) {
+            closed_.gap_tilt = 1.0 + s;
+            closed_.log_gap = gap;
         }
     }
 }
@@ -507,20 +514,20 @@ constexpr double kLargestExponent = 700.0;
 
 }  // namespace
 
-SplitSum::Value SplitSum::sure(double epsilon) const noexcept {
-    if (are_ratios()) return sure_of_ratios(epsilon);
-    if (pair_ == SampledPair::add) return sure_of_add(epsilon);
+SplitSum::Value SplitSum::closed_part(double epsilon) const noexcept {
+    if (are_ratios()) return closed_part_of_ratios(epsilon);
+    if (pair_ == SampledPair::add) return closed_part_of_add(epsilon);
     const double grown = std::expm1(epsilon);
-    const double gained = std::exp(sure_.log_kept) * std::expm1(sure_.grown);
-    const double reverse = -std::expm1(sure_.reverse);
+    const double gained = std::exp(closed_.log_kept) * std::expm1(closed_.grown);
+    const double reverse = -std::expm1(closed_.reverse);
     // e^eps may be beyond the range of doubles where the product is not.
     const bool far = epsilon > kLargestExponent && reverse > 0.0;
     const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
     const double value = gained - taken, slope = -(taken + reverse);
     const double positive = std::fabs(gained) + std::fabs(taken) * (far ? epsilon : 1.0);
-    const double error = positive * (2.0 * sure_.error + 16.0 * kUnitRoundoff);
-    const double gap = std::exp(sure_.log_gap + sure_.gap_tilt * epsilon);
-    return {value, slope, value - error, value + error + gap + sure_.ignored};
+    const double error = positive * (2.0 * closed_.error + 16.0 * kUnitRoundoff);
+    const double gap = std::exp(closed_.log_gap + closed_.gap_tilt * epsilon);
+    return {value, slope, value - error, value + error + gap + closed_.ignored};
 }
 
 // What takes no transform of a split sum of t ratios less 1, and bounds of what it misses. With loss = X - 1 (ratio) or
@@ -558,11 +565,11 @@ bool SplitSum::leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Mass
     return true;
 }
 
-bool SplitSum::weigh_ratios(std::vector<SplitStep>& steps, double x) {
+bool SplitSum::find_closed_part_of_ratios(std::vector<SplitStep>& steps, double x) {
     SplitStep& step = steps.front();
     const double t = step.count, target = kMassDepth + std::log(t);
     const bool reversed = is_reversed();
-    sure_ = {};
+    closed_ = {};
     WindowedLaw decisive(step.law, reversed ? step.base : step.jump);
     WindowedLaw other = weighted(decisive);
     if (!decisive.discretise(0.0, 0.0, target, 0.0) || !other.discretise(0.0, 0.0, target, 0.0)) return false;
@@ -570,37 +577,37 @@ bool SplitSum::weigh_ratios(std::vector<SplitStep>& steps, double x) {
     // Whatever the logarithm of the mass is.
     const double error = m.error + w.error + std::exp(decisive.log_node_error(0.0, std::log(m.mass))) +
                          std::exp(other.log_node_error(0.0, std::log(w.mass)));
-    sure_.ratios = {m.mass, w.mass, error};
-    sure_.is_decided = true;
+    closed_.ratios = {m.mass, w.mass, error};
+    closed_.is_decided = true;
     const LossStep& level = reversed ? *step.base.begin() : *step.jump.begin();
     const double margin = reversed ? level.level + 1.0 : level.level - x;
     if (!reversed) {
-        step.is_weighed = t > kMany && leave_out(decisive, m, step.left_out);
+        step.has_masses = t > kMany && leave_out(decisive, m, step.left_out);
         WindowedLaw whole({1.0, 1.0 / step.law.c, SampledPair::reversed_ratio}, {});
         const double farthest = kGapTilts[std::size(kGapTilts) - 1] / margin;
         if (!whole.discretise(kGapTilts[0] / margin, 0.0, target, farthest)) return false;
-        sure_.log_gap = kInfinity;
-        const double known = std::log(std::max(sure(x).value, 0.0));
+        closed_.log_gap = kInfinity;
+        const double known = std::log(std::max(closed_part(x).value, 0.0));
         for (const double factor : kGapTilts) {
             const double s = factor / margin;
             const double gap = log_excess_peak(s) + std::log(t) + decisive.log_moment_above(-s) +
                                (t - 1.0) * std::max(whole.log_moment_above(s), 0.0) + 1e-9;
-            if (!(gap + s * x < sure_.log_gap + sure_.gap_tilt * x)) continue;
-            sure_.gap_tilt = s;
-            sure_.log_gap = gap;
+            if (!(gap + s * x < closed_.log_gap + closed_.gap_tilt * x)) continue;
+            closed_.gap_tilt = s;
+            closed_.log_gap = gap;
             if (gap + s * x < known - kDepth) break;
         }
         return true;
     }
     // Steps below the innermost level sum up to less than t - x: tilts against that.
     const double threshold = t - x;
-    sure_.log_gap = kInfinity;
+    closed_.log_gap = kInfinity;
     for (const double factor : kGapTilts) {
         const double s = factor / threshold;
         const double gap = log_excess_peak(s) + t * decisive.log_moment_above(-s) + 1e-9;
-        if (!(gap + s * x < sure_.log_gap + sure_.gap_tilt * x)) continue;
-        sure_.gap_tilt = s;
-        sure_.log_gap = gap;
+        if (!(gap + s * x < closed_.log_gap + closed_.gap_tilt * x)) continue;
+        closed_.gap_tilt = s;
+        closed_.log_gap = gap;
     }
     bound_lost_ratios(step, x, 1.0 / margin);
     return true;
@@ -612,27 +619,27 @@ void SplitSum::bound_lost_ratios(const SplitStep& step, double x, double scale) 
     const double t = step.count;
     const LossWindow beyond = LossWindow{}.with(LossStep{top.level, top.width, 1.0});
     WindowedLaw lost(step.law, beyond), whole(step.law, {});
-    sure_.log_lost = kInfinity;
+    closed_.log_lost = kInfinity;
     const double target = kMassDepth + std::log(t), farthest = kLostTilts[std::size(kLostTilts) - 1] * scale;
     if (!whole.discretise(scale, 0.0, target, farthest)) return;
     for (const double factor : kLostTilts) {
         const double s = factor * scale;
         const double here =
             std::log(t) + lost.log_moment_bound(s) + (t - 1.0) * whole.log_moment_above(s) + log_excess_peak(s) + 1e-9;
-        if (!(here - s * x < sure_.log_lost - sure_.lost_tilt * x)) continue;
-        sure_.lost_tilt = s;
-        sure_.log_lost = here;
+        if (!(here - s * x < closed_.log_lost - closed_.lost_tilt * x)) continue;
+        closed_.lost_tilt = s;
+        closed_.log_lost = here;
     }
 }
 
 // Many reversed ratios have a light tail: one line serves, with a window where nothing of the value is left.
-bool SplitSum::place_plain(double x) {
+bool SplitSum::place_single_line(double x) {
     const SampledStep& s = steps_.front();
     const double t = s.count, c = 1.0 / s.sigma, outer_steep = std::sqrt(2.0 * (124.0 - log_delta_));
-    const double unseen = std::sqrt(2.0 * (kNothing + 4.0 - log_delta_ + std::log(t)));
+    const double deviations = std::sqrt(2.0 * (kNothing + 4.0 - log_delta_ + std::log(t)));
     const double variance = t * std::expm1(std::min(c * c, 600.0)),
                  tilt = std::max(x / variance, 1.0 / std::sqrt(variance));
-    const double level = std::min(std::expm1(std::min(c * unseen - 0.5 * c * c, 200.0)), 2.0 * kFarTilt / tilt);
+    const double level = std::min(std::expm1(std::min(c * deviations - 0.5 * c * c, 200.0)), 2.0 * kFarTilt / tilt);
     SplitStep step{t, {1.0, s.sigma, pair_}, {}, {}, {}, false};
     step.base = LossWindow{}.with(LossStep{level, (level + 1.0) / outer_steep, -1.0});
     MeasureInversion base(Measure::base, {step}, 0.0);
@@ -641,23 +648,23 @@ bool SplitSum::place_plain(double x) {
     const WindowedLaw beyond(step.law, LossWindow{}.with(LossStep{level, (level + 1.0) / outer_steep, 1.0}));
     if (t > kMany) {
         WindowedLaw left = beyond;
-        step.is_weighed = left.discretise(0.0, 0.0, kMassDepth + std::log(t), 0.0) &&
+        step.has_masses = left.discretise(0.0, 0.0, kMassDepth + std::log(t), 0.0) &&
                           leave_out(left, left.nodes().masses(), step.left_out);
         base = MeasureInversion(Measure::base, {step}, 0.0);
         base.approach(x);
     }
     bound_lost_ratios(step, x, base.tilt());
     base.place(x, goal, kDepth, kMostSmoothWork);
-    if (base.failed() || !(sure_.log_lost - sure_.lost_tilt * x < goal - kDepth + 6.0)) return false;
+    if (base.failed() || !(closed_.log_lost - closed_.lost_tilt * x < goal - kDepth + 6.0)) return false;
     parts_.push_back(std::move(base));
     return true;
 }
 
-SplitSum::Value SplitSum::sure_of_ratios(double x) const noexcept {
-    const double lost = sure_.log_lost > -kInfinity ? std::exp(sure_.log_lost - sure_.lost_tilt * x) : 0.0;
-    if (!sure_.is_decided) return {0.0, 0.0, 0.0, lost};
-    const double t = count_, gap = std::exp(sure_.log_gap + sure_.gap_tilt * x);
-    const auto [p, w, e] = sure_.ratios;
+SplitSum::Value SplitSum::closed_part_of_ratios(double x) const noexcept {
+    const double lost = closed_.log_lost > -kInfinity ? std::exp(closed_.log_lost - closed_.lost_tilt * x) : 0.0;
+    if (!closed_.is_decided) return {0.0, 0.0, 0.0, lost};
+    const double t = count_, gap = std::exp(closed_.log_gap + closed_.gap_tilt * x);
+    const auto [p, w, e] = closed_.ratios;
     double value, positive, slope;
     if (is_reversed()) {
         const double others = std::exp((t - 1.0) * std::log(std::min(p, 1.0)));

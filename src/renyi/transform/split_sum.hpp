@@ -43,7 +43,7 @@ public:
     Value value(double epsilon) const noexcept;
 
     Bracket delta(double epsilon) const noexcept;
-    // Newton's method on the nodes, then outward until delta is certainly on the right side.
+    // Newton's method on the nodes, then outward until the certified delta is on the right side.
     Bracket epsilon(double delta, double start) const noexcept;
 
 private:
@@ -59,7 +59,7 @@ private:
     };
 
     // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
-    struct Sure {
+    struct ClosedPart {
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
         double kept_error = 0.0, grown_error = 0.0;  // of `add`, absolutely
         double gap_tilt = 0.0, log_gap = -kInfinity;
@@ -70,7 +70,7 @@ private:
     };
     bool place_parts(double epsilon, double log_delta);
     std::vector<double> levels(double epsilon) const;
-    std::vector<double> unseen_levels() const;
+    std::vector<double> negligible_levels() const;
     double origin(const SplitStep& step) const noexcept;
     SplitSum(SampledPair pair, double count, double sigma);
 
@@ -80,10 +80,10 @@ private:
     }
     bool is_reversed() const noexcept { return pair_ == SampledPair::add || pair_ == SampledPair::reversed_ratio; }
     bool are_ratios() const noexcept { return pair_ == SampledPair::ratio || pair_ == SampledPair::reversed_ratio; }
-    bool place_plain(double x);
-    bool weigh_ratios(std::vector<SplitStep>& steps, double x);
+    bool place_single_line(double x);
+    bool find_closed_part_of_ratios(std::vector<SplitStep>& steps, double x);
     void bound_lost_ratios(const SplitStep& step, double x, double scale);
-    Value sure_of_ratios(double x) const noexcept;
+    Value closed_part_of_ratios(double x) const noexcept;
     static bool leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     static bool leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     void lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const;
@@ -94,25 +94,25 @@ private:
     bool place_whole(const std::vector<SplitStep>& steps, double epsilon);
     bool leave_out_mass(SplitStep& step, const LossWindow& window) const;
     static void turn(std::vector<SplitStep>& steps) noexcept;
-    bool weigh(std::vector<SplitStep>& steps, double epsilon);
-    bool weigh_add(const std::vector<SplitStep>& steps);
-    Value sure_of_add(double epsilon) const noexcept;
+    bool find_closed_part(std::vector<SplitStep>& steps, double epsilon);
+    bool find_closed_part_of_add(const std::vector<SplitStep>& steps);
+    Value closed_part_of_add(double epsilon) const noexcept;
     double log_whole_moment(std::span<const SplitStep> steps, double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                    const std::vector<double>& counts, double margin, double epsilon);
     double least_sum() const noexcept;
     double reach_of_add(double epsilon) const noexcept;
     double lost(double epsilon) const noexcept;
-    Value sure(double epsilon) const noexcept;
+    Value closed_part(double epsilon) const noexcept;
     double spread() const;
 
     SampledPair pair_;
     std::vector<SampledStep> steps_;
     double gaussian_ = 0.0, count_ = 0.0, log_delta_ = 0.0;
     bool placed_ = false;
-    Sure sure_;
-    LossStep outer_;       // of `add`, above the least loss
-    double unseen_ = 0.0;  // deviations of the Gaussian steps beyond which they are not followed
+    ClosedPart closed_;
+    LossStep outer_;           // of `add`, above the least loss
+    double deviations_ = 0.0;  // deviations of the Gaussian steps beyond which they are not followed
     std::vector<MeasureInversion> parts_;
 };
 

@@ -183,7 +183,10 @@ WindowedNodes::Masses WindowedNodes::masses() const noexcept {
         error += w * off;
         fall_error += w * std::fabs(fall) * off;
     }
-    if (!law_.is_ratio()) error = std::max(error / m.mass, m.size > 0.0 ? fall_error / m.size : 0.0);
+    const double underflow = static_cast<double>(loss_.size()) * kSmallestNormal;  // in units of u
+    if (!law_.is_ratio())
+        error = std::max((error + underflow) / std::max(m.mass, kSmallestNormal),
+                         (fall_error + underflow) / std::max(m.size, kSmallestNormal));
     m.error = kUnitRoundoff * (2.0 * error + static_cast<double>(loss_.size()));
     return m;
 }
@@ -205,12 +208,12 @@ namespace {
 
 constexpr double kMostNodes = 24000.0;
 constexpr double kLooseScale = 2.0;    // nats
-constexpr double kUnseenScale = 2.0;   // nats, by which a bound of the moment is usually above it
+constexpr double kBoundExcess = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
-constexpr double kLonger = 1.03;                          // steps worth another line
-constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};         // of the loss at which a window opens, above the least
-constexpr double kLeastOpening = 1.5, kLeastSkirt = 8.0;  // of an edge, the second in widths of the window
+constexpr double kLonger = 1.03;                         // steps worth another line
+constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};        // of the loss at which a window opens, above the least
+constexpr double kLeastOpening = 1.5, kLeastTail = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
 
 double log_add(double a, double b) noexcept {
@@ -230,7 +233,7 @@ WindowedLaw::WindowedLaw(const SampledLoss& law, const LossWindow& window)
     : law_(law), window_(window), line_(std::make_shared<LineIntegral>(law, window)), nodes_(law, window) {}
 
 bool WindowedLaw::discretise(double tilt, double y, double target, double farthest, bool decay) {
-    double scale = nodes_.size() > 0 ? nodes_.rough_moment(tilt).value : log_moment_bound(tilt) - kUnseenScale;
+    double scale = nodes_.size() > 0 ? nodes_.rough_moment(tilt).value : log_moment_bound(tilt) - kBoundExcess;
     if (!discretise_from(scale, tilt, y, target, farthest, decay)) return false;
     const double moment = nodes_.rough_moment(tilt).value;
     if (scale - moment > kLooseScale) {
@@ -297,6 +300,8 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
                  positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
     // The tilt moves the normal density by its size times c; ratios grow too fast for that, so that the window decides.
     double first = -reach, last = law_.is_ratio() && positive > 0.0 ? kInfinity : c + reach + positive * c;
+    for (const LossStep& step : window_)
+        if (step.sign > 0.0) last = std::max(last, output_at(law_, step.level + reach * step.width));
     if (const LossStep* falling = window_.falling())
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
@@ -367,8 +372,8 @@ double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) cons
     }
     double result = 0.0;
     for (const double part : kEdges) {
-        const double edge = least + part * opens, skirt = (1.0 - part) * opens;
-        if (!(part * opens > kLeastOpening && skirt > kLeastSkirt * widest)) continue;
+        const double edge = least + part * opens, tail = (1.0 - part) * opens;
+        if (!(part * opens > kLeastOpening && tail > kLeastTail * widest)) continue;
         const double x = output_at(law_, edge), e = 1.0 / std::expm1(edge - least - 1e-9);
         const double d = 1e-9 + std::log((1.0 + e) / (1.0 - e));
         const double turned = 1.0 / (1.0 - e), least_turned = 1.0 / (1.0 + e);

@@ -141,7 +141,7 @@ NormalMixtures::Sums NormalMixtures::sums(double x) const noexcept {
     return s;
 }
 
-// The ratio of both densities less 1, where several moves start at one place and it is easily told; else NaN.
+// The ratio of both densities less 1, where several moves start at one place and it is easily computed; else NaN.
 NormalMixtures::EasyRatio NormalMixtures::easy_ratio(double x) const noexcept {
     double excess = one_start_ ? 0.0 : kNaN, largest = 0.0;
     for (const NormalMove& m : moves_) {
@@ -272,7 +272,7 @@ Spans NormalMixtures::spans(Side, const Fineness& fineness) const {
     for (std::size_t i = 1; i < ends_.size(); ++i) {
         const double start = ends_[i - 1], end = ends_[i];
         const Part whole{start, end, loss(start), loss(end)};
-        // Between components far apart nothing is seen, however many losses lie there.
+        // Between components far apart the mass is negligible, however many losses lie there.
         if (end - start > kReach &&
             std::max(log_mass(start, end, true), log_mass(start, end, false)) < kLogNegligible) {
             add(whole, found);

@@ -1,5 +1,5 @@
-// Gaussian noise, and two mixtures of normal distributions of variance 1 that differ by moves: Q has the weight of a move where it starts,
-// P where it ends. Its loss is monotone, or falls and then rises.
+// Gaussian noise, and two mixtures of normal distributions of variance 1 that differ by moves: Q has the weight of a
+// move where it starts, P where it ends. Its loss is monotone, or falls and then rises.
 #pragma once
 
 #include <utility>
@@ -60,7 +60,7 @@ private:
     bool symmetric_;
 };
 
-// (N(mu, 1), N(0, 1)), seen from the middle: P around mu/2, Q around -mu/2, the loss mu v at v. Its own reverse.
+// (N(mu, 1), N(0, 1)), with the middle as origin: P around mu/2, Q around -mu/2, the loss mu v at v. Its own reverse.
 class GaussianPair final : public NormalMixtures {
 public:
     explicit GaussianPair(double mu) : NormalMixtures({{1.0, -0.5 * mu, 0.5 * mu}}, true), mu_(mu) {}  // 0 < mu

@@ -114,7 +114,7 @@ std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points) {
 
 namespace {
 
-constexpr double kUnseen = 1e-45;    // masses under both that are set apart
+constexpr double kSetApart = 1e-45;  // masses under both that are set apart
 constexpr double kLargest = 200.0;   // losses of either sign: larger ones are accounted as this or as infinite
 constexpr double kNearly = 1e-6;     // of a span's losses: those at which it is divided are met better
 constexpr double kNarrow = 0.25;     // of a cell: what is closer together goes to its own ends
@@ -143,15 +143,15 @@ private:
 
 bool by_sum(const RatioPoint& a, const RatioPoint& b) noexcept { return a.sum < b.sum; }
 
-// Masses are what they are at most or at least. Without those that are not seen, and losses whose exponentials are not to
-// be had: from above these outcomes are told from all others; from below the masses are dropped, and the losses are the
-// largest of their sign, by which one mass rises to e^-200 of the other.
+// Masses rounded outward, without negligible ones and losses whose exponentials overflow: from above these outcomes are
+// distinguished from all others; from below the masses are dropped, and the losses are the largest of their sign, by
+// which one mass rises to e^-200 of the other.
 Spans restrained(Spans spans, Side side) {
-    settle_masses(spans, side, 2.0);
+    round_small_masses_outward(spans, side, 2.0);
     for (Span& span : spans.spans) {
-        const bool unseen = span.p < kUnseen && span.q < kUnseen;
-        if (!unseen && span.high <= 2.0 * kLargest && span.low >= -2.0 * kLargest) continue;
-        if (!unseen && side == Side::lower) {
+        const bool negligible = span.p < kSetApart && span.q < kSetApart;
+        if (!negligible && span.high <= 2.0 * kLargest && span.low >= -2.0 * kLargest) continue;
+        if (!negligible && side == Side::lower) {
             if (std::fabs(span.mean) < kLargest) continue;
             (span.mean > 0.0 ? span.q : span.p) = std::max(span.p, span.q) * lane_exp(-kLargest);
             span.low = span.mean = span.high = std::copysign(kLargest, span.mean);
@@ -190,11 +190,11 @@ std::vector<RatioPoint> points_of(const Spans& spans, Side side) {
 }  // namespace
 
 RatioLaw::RatioLaw(const Pair& base, Side side) : side_(side) {
-    // Where losses are likely enough to be seen; then how narrow they are; then as narrow as the cells.
+    // Where losses are likely enough to matter; then how narrow they are; then as narrow as the cells.
     Spans spans = base.spans(side, WithinCells(nullptr, -kLargest, kLargest));
     double low = kInfinity, high = -kInfinity;
     for (const Span& span : spans.spans) {
-        if (span.p < kUnseen && span.q < kUnseen) continue;
+        if (span.p < kSetApart && span.q < kSetApart) continue;
         low = std::min(low, span.low);
         high = std::max(high, span.high);
     }
@@ -206,10 +206,10 @@ RatioLaw::RatioLaw(const Pair& base, Side side) : side_(side) {
         const RatioCells cells(points, lane_exp(low), lane_exp(high));
         spans = base.spans(side, WithinCells(&cells, low, high));
     }
-    const double shown = spans.infinite.upper;
+    const double without_large = spans.infinite.upper;
     spans = restrained(std::move(spans), side);
     infinite_ = spans.infinite;
-    too_large_ = spans.infinite.upper - shown;
+    too_large_ = spans.infinite.upper - without_large;
     mass_error_ = 8.0 * kUnitRoundoff;
     least_ = kInfinity;
     largest_ = 0.0;
@@ -236,7 +236,7 @@ void RatioLaw::gather(const std::vector<RatioPoint>& a, const std::vector<RatioP
     points_.clear();
     const auto put = [&](double sum, double mass) {
         const double p = mass * sum / count_;
-        if (p < kUnseen && mass < kUnseen) {
+        if (p < kSetApart && mass < kSetApart) {
             apart_p_ += p;
             apart_q_ += mass;
         } else if (!points_.empty() && points_.back().sum == sum) {

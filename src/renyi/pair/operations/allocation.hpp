@@ -65,11 +65,11 @@ std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points);
 //     from above   what a cell holds goes to its ends, the mean kept
 //     from below   to its mean
 // so that what is lost is the variance inside the cells. Everything is a sum of positive terms: masses keep their
-// relative precision however small they are. What is too small to be seen is set apart: from above as if the ratio
+// relative precision however small they are. Negligible masses are set apart: from above as if the ratio
 // were the largest for S, the least for -S; from below it is dropped.
 class RatioLaw {
 public:
-    // Of one ratio. Masses where B vanishes are not seen.
+    // Of one ratio. Without the masses where B vanishes.
     RatioLaw(const Pair& base, Side side);
 
     // Mass of A at losses that are accounted as infinite for their size.

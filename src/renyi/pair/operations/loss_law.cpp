@@ -32,7 +32,7 @@ private:
     double step_, offset_, start_, end_;
 };
 
-// Fine enough for the range of losses to be seen.
+// Fine enough to find the range of losses.
 class Panels final : public Fineness {
 public:
     double cut(double low, double high) const noexcept override { return high - low > 2.0 ? kAnywhere : kFine; }
@@ -137,7 +137,7 @@ LossLaw shared(const Pair& pair, Range range, double step) {
     const auto first = static_cast<std::int64_t>(std::floor(range.low / step));
     const auto last = std::max(static_cast<std::int64_t>(std::ceil(range.high / step)), first + 1);
     Spans found = pair.spans(Side::upper, AtEdges(step, 0.0, static_cast<double>(first), static_cast<double>(last)));
-    settle_masses(found, Side::upper, kHardlyAny);
+    round_small_masses_outward(found, Side::upper, kHardlyAny);
     Shared all(step, first, static_cast<std::size_t>(last - first + 1));
     for (const Span& s : found.spans) all.add(s);
     const double error = largest(found.spans, &Span::mass_error) + (all.sums.most_terms() + 16.0) * kUnitRoundoff;
@@ -167,7 +167,7 @@ LossLaw merged(const Pair& pair, Range range, double step) {
     const auto last = static_cast<std::int64_t>(std::ceil(range.high / step));
     Spans found =
         pair.spans(Side::lower, AtEdges(step, 0.5, static_cast<double>(first), static_cast<double>(last) - 1.0));
-    settle_masses(found, Side::lower, kHardlyAny);
+    round_small_masses_outward(found, Side::lower, kHardlyAny);
     Sums sums(static_cast<std::size_t>(last - first + 1));
     for (const Span& s : found.spans)
         sums.add(static_cast<std::int64_t>(std::floor(std::clamp(s.mean, range.low, range.high) / step + 0.5)) - first,

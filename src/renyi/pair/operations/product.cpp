@@ -14,10 +14,10 @@ namespace renyi {
 
 namespace {
 
-constexpr double kSeen = 1e-290;     // smaller masses may have underflowed
-constexpr double kWork = 3e9;        // products
-constexpr double kDeepest = -300.0;  // below it a mass of P may vanish where one of Q is above 2^-500
-constexpr double kNeighbours = 3.0;  // steps
+constexpr double kReliable = 1e-290;  // smaller masses may have underflowed
+constexpr double kWork = 3e9;         // products
+constexpr double kDeepest = -300.0;   // below it a mass of P may vanish where one of Q is above 2^-500
+constexpr double kNeighbours = 3.0;   // steps
 
 // So many that the convolutions, of 12 products a point and another, keep within the work.
 double points_for(const std::vector<RepeatedPair>& parts) noexcept {
@@ -87,13 +87,13 @@ Spans outcomes_below(const LossLaw& law) {
     Spans found;
     found.infinite = {law.infinite, law.infinite};
     found.null = {law.null, law.null};
-    const auto seen = [&law](std::size_t i) { return law.p[i] > kSeen && law.q[i] > kSeen; };
+    const auto reliable = [&law](std::size_t i) { return law.p[i] > kReliable && law.q[i] > kReliable; };
     std::size_t start = 0, stop = law.p.size();
-    while (start < stop && !seen(start)) ++start;
-    while (stop > start && !seen(stop - 1)) --stop;
+    while (start < stop && !reliable(start)) ++start;
+    while (stop > start && !reliable(stop - 1)) --stop;
     const double error = law.error + static_cast<double>(law.p.size() + 4) * kUnitRoundoff;
     for (std::size_t i = start; i < stop; ++i) {
-        if (!seen(i)) continue;
+        if (!reliable(i)) continue;
         double p = law.p[i], q = law.q[i];
         const std::size_t from = i == start ? 0 : i, to = i + 1 == stop ? law.p.size() : i + 1;
         for (std::size_t j = from; j < to; ++j) {

@@ -105,7 +105,7 @@ CurvePointer SplicedPair::moment(Direction direction) const {
 
 namespace {
 
-// What underflows is seen from above.
+// What underflows is bounded from above.
 double raised(Certified c) noexcept { return std::min(upper(c) + (c.value == 1.0 ? 0.0 : kNegligible), 1.0); }
 
 // a + b and a b of non-negative ones.
@@ -156,8 +156,8 @@ PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairP
 
 namespace {
 
-constexpr double kLikely = 1e-17, kSeen = 1e-130;  // relative to the likeliest
-constexpr std::size_t kSingles = 64, kRare = 8;    // groups of likely and of rarer numbers
+constexpr double kLikely = 1e-17, kLeastMass = 1e-130;  // relative to the likeliest
+constexpr std::size_t kSingles = 64, kRare = 8;         // groups of likely and of rarer numbers
 
 // Masses of first, first + 1, ... > 0 and of all others together, relative to the likeliest.
 struct Counts {
@@ -167,7 +167,7 @@ struct Counts {
     double left;
 };
 
-// Masses from the mode, without it, to `last` or until they are too rare to be seen: from there on no more than
+// Masses from the mode, without it, to `last` or until they are negligible: from there on no more than
 // r/(1 - r) of the last one remains, r the last ratio.
 std::vector<double> side_of(const BinomialTerms& terms, double mode, double last, double& left) {
     const Scaled peak = terms.at(mode);
@@ -177,7 +177,7 @@ std::vector<double> side_of(const BinomialTerms& terms, double mode, double last
     for (double k = mode; k != last; k += step) {
         const Scaled following = step > 0.0 ? terms.next(term, k) : terms.previous(term, k);
         const double mass = ratio(following, peak), fall = ratio(following, term);
-        if (mass < kSeen && fall < 1.0) {
+        if (mass < kLeastMass && fall < 1.0) {
             left += mass / (1.0 - fall);
             break;
         }

@@ -43,12 +43,12 @@ private:
 // A Poisson sample, cut to a uniform subset of B where it exceeds B records.
 //
 // Neighbours of one size, n (a record replaced, or by one that contributes nothing). Let T be the other records of the
-// batch: their law does not depend on the record, so that T may be shown, a mixture of the pairs given T. Given T the
+// batch: their law does not depend on the record, so that T may be revealed, a mixture of the pairs given T. Given T the
 // record is in the batch with probability p(T), R ~ Bin(n-1, q) the others sampled:
 //
 //     |T| < B-1    the batch was not cut: p = q
 //     |T| = B      full without the record: p = 0
-//     |T| = B-1    not sampled and R = B-1, or sampled and kept: surely if R = B-1, with probability B/(R+1) above.
+//     |T| = B-1    not sampled and R = B-1, or sampled and kept: always if R = B-1, with probability B/(R+1) above.
 //                  p = (q e + c)/(e + c) >= q,   e = P[R = B-1],   c = q sum_{j >= B} P[R = j] B/(j+1)
 //
 // with c = (B/n) P[Bin(n, q) > B] since q P[R = j]/(j+1) = P[Bin(n, q) = j+1]/n. The weights of the first and last case
@@ -94,7 +94,7 @@ PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairP
 // 1807.01647, Theorem 10). Appearances are grouped, those of a group counted as its largest, the rarest as all draws.
 //
 // From below the record appears k times with probability P[K >= k], for one k, else never: noise of monotone likelihood
-// ratio moved farther is told apart by the same half-lines, no worse.
+// ratio moved farther is distinguished by the same half-lines, no worse.
 struct Appearances {
     std::int64_t largest;
     double weight;  // given K > 0, rounded up

@@ -47,10 +47,10 @@ ComposedLoss::Place ComposedLoss::place_of(double epsilon) const noexcept {
 double ComposedLoss::delta(double epsilon, Side end) const {
     if (epsilon == kInfinity) return infinite;
     const bool is_upper = end == Side::upper;
-    const double room =
+    const double rounding =
         0x1p-95 * (std::fabs(epsilon) + offset_terms +
                    step * (std::fabs(static_cast<double>(window.first)) + static_cast<double>(window.size)));
-    const double moved = (drift + room) * (1.0 + 0x1p-40) + kUnitRoundoff * std::fabs(epsilon);
+    const double moved = (drift + rounding) * (1.0 + 0x1p-40) + kUnitRoundoff * std::fabs(epsilon);
     epsilon += is_upper ? -moved : moved;
     if (epsilon < -kFarthest) return is_upper ? 1.0 : infinite;
     const Place place = place_of(std::min(epsilon, kFarthest));
@@ -128,10 +128,10 @@ LeftOut bound_left_out(const LossLayout& layout, const std::vector<std::size_t>&
     double value = std::log(largest_weight(slope)) + 8.0 * kUnitRoundoff * (1.0 + slope);
     for (std::size_t i = 0; i < bulks.size(); ++i) {
         const LatticePair& pair = layout.pairs()[i];
-        // Losses of nodes are rounded, seen from their offset.
-        const double room = 8.0 * kUnitRoundoff * slope * std::fabs(pair.lattice.offset);
+        // Losses of nodes are rounded relative to their offset.
+        const double rounding = 8.0 * kUnitRoundoff * slope * std::fabs(pair.lattice.offset);
         value += static_cast<double>(layout.count(i)) *
-                 (log_sum(pair.upper.data(), bulks[i], slope, pair.lattice.loss(0), pair.lattice.step) + room);
+                 (log_sum(pair.upper.data(), bulks[i], slope, pair.lattice.loss(0), pair.lattice.step) + rounding);
     }
     return {std::isfinite(value) ? value + 8.0 * kUnitRoundoff * std::fabs(value) : value, slope};
 }
@@ -335,8 +335,9 @@ void InfiniteMass::add(double mass, std::int64_t count) noexcept {
 // Terms of one sign: each to 3 u, the sum to one u for each, the last step to 2 u more.
 Bracket InfiniteMass::bounds() const noexcept {
     if (log_finite_ == 0.0) return {0.0, 0.0};
-    const double value = -std::expm1(log_finite_), room = (16.0 + terms_) * kUnitRoundoff;
-    return {log_finite_ == -kInfinity ? 1.0 : value * (1.0 - room), std::min(value * (1.0 + room) + 0x1p-1073, 1.0)};
+    const double value = -std::expm1(log_finite_), rounding = (16.0 + terms_) * kUnitRoundoff;
+    return {log_finite_ == -kInfinity ? 1.0 : value * (1.0 - rounding),
+            std::min(value * (1.0 + rounding) + 0x1p-1073, 1.0)};
 }
 
 }  // namespace renyi::lattice

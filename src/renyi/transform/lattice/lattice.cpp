@@ -67,7 +67,7 @@ public:
         terms_[static_cast<std::size_t>(i)] += 1.0;
     }
 
-    // How far a loss may be from where it is taken to be, seen from a node.
+    // How far the loss may be from its place relative to a node.
     double error_of(double loss, double loss_error) const noexcept {
         const double size = std::min(std::fabs(loss), std::max(std::fabs(this->loss(0)), std::fabs(this->loss(cells))));
         const double error = loss_error + 4.0 * kUnitRoundoff * (size + std::fabs(lattice_.offset) + lattice_.step);

@@ -138,22 +138,22 @@ namespace {
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
 constexpr std::int64_t kNodes = 2048, kFewNodes = 512;  // of the coarse lattice
-constexpr double kFewer = 1e-3;   // relative width from which few nodes do
-constexpr double kPoor = 0.01;    // relative width beyond which lattices are made anew
-constexpr double kExact = 1e-6;   // relative width, at most, of lattices that hold all atoms
-constexpr double kClose = 1e-13;  // of the ends of epsilon, relative
-constexpr double kSeen = 1e-3;    // of delta: likelier losses matter
-constexpr double kRoom = kSystemError + 2.0 * kUnitRoundoff;
+constexpr double kFewer = 1e-3;                         // relative width from which few nodes do
+constexpr double kPoor = 0.01;                          // relative width beyond which lattices are made anew
+constexpr double kExact = 1e-6;                         // relative width, at most, of lattices that hold all atoms
+constexpr double kClose = 1e-13;                        // of the ends of epsilon, relative
+constexpr double kRelevant = 1e-3;                      // of delta: likelier losses matter
+constexpr double kRounding = kSystemError + 2.0 * kUnitRoundoff;
 
-// The same number of nodes on the losses that are likely enough to be seen beside delta, about.
-LossLayout seen_at(const LossLayout& layout, double delta) {
+// The same number of nodes on the losses that are likely enough to matter beside delta, about.
+LossLayout relevant_at(const LossLayout& layout, double delta) {
     const OwnedLaws laws = layout.laws(Side::upper);
     std::vector<LossRange> ranges;
     double widest = 0.0, before = 0.0;
     for (std::size_t i = 0; i < laws.laws.size(); ++i) {
         const NodeLaw& law = laws.laws[i];
         const LossRange old = layout.ranges()[i];
-        const double least = kSeen * delta / law.count;
+        const double least = kRelevant * delta / law.count;
         const auto above = std::ranges::partition_point(law.above, [&](double mass) { return mass > least; });
         const auto end = std::max<std::size_t>(static_cast<std::size_t>(above - law.above.begin()), 1);
         const double high = end < law.losses.size() ? law.losses[end] : old.high;
@@ -176,7 +176,7 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
     const auto below = [&sides](double epsilon) { return sides.lower_delta(epsilon); };
     const double stride = sides.upper.step * static_cast<double>(sides.upper.window.size) / 1024.0;
     // delta(epsilon) >= 1 - e^epsilon gives the first where the lattice gives nothing.
-    const double floor = std::log1p(-delta) - kRoom;
+    const double floor = std::log1p(-delta) - kRounding;
     const double low = log_crossing(below, delta, sides.epsilon, stride, kClose).low;
     return {std::max(low, floor), log_crossing(above, delta, sides.epsilon, stride, kClose).high};
 }
@@ -203,7 +203,7 @@ LossComposition::LossComposition(const std::vector<CountedPair>& parts, double r
         least.add(outline.infinite.lower, part.count);
         most.add(outline.infinite.upper, part.count);
         largest_ += count * outline.largest + 1e-12 * count * std::fabs(outline.largest);
-        reached_ += count * outline.surely_reached - 1e-12 * count * std::fabs(outline.surely_reached);
+        reached_ += count * outline.largest_reached - 1e-12 * count * std::fabs(outline.largest_reached);
     }
     infinite_ = {least.bounds().lower, most.bounds().upper};
 }
@@ -223,11 +223,11 @@ Bracket LossComposition::delta(double epsilon, FourierTransform& fourier, double
     if (rough_) return two_sided_delta(epsilon, fourier, known);
     if (epsilon == -kInfinity) return {1.0, 1.0};
     const double floor = epsilon < 0.0 ? -std::expm1(epsilon) : 0.0;
-    if (merged_.parts.empty()) return {floor * (1.0 - kRoom), std::min(floor * (1.0 + kRoom), 1.0)};
+    if (merged_.parts.empty()) return {floor * (1.0 - kRounding), std::min(floor * (1.0 + kRounding), 1.0)};
     Bracket found =
         alone() ? single_delta(*merged_.parts[0].pair, epsilon, merged_.drift) : composed_delta(epsilon, fourier);
     if (found.upper == 0.0 && epsilon < largest_) found.upper = std::numeric_limits<double>::denorm_min();
-    found.lower = std::min(std::max(found.lower, floor * (1.0 - kRoom)), found.upper);
+    found.lower = std::min(std::max(found.lower, floor * (1.0 - kRounding)), found.upper);
     return found;
 }
 
@@ -254,13 +254,13 @@ Bracket LossComposition::epsilon(double delta, FourierTransform& fourier, double
     if (delta == 1.0) return {-kInfinity, -kInfinity};
     if (merged_.parts.empty()) {
         const double value = std::log1p(-delta);
-        return {value * (1.0 + kRoom), value * (1.0 - kRoom)};
+        return {value * (1.0 + kRounding), value * (1.0 - kRounding)};
     }
     if (delta < infinite_.lower) return {kInfinity, kInfinity};
     const double top = delta >= infinite_.upper ? largest_ : kInfinity;  // there delta is the infinite mass
     if (delta == 0.0) return {reached_, top};
     if (alone()) return common(single_epsilon(*merged_.parts[0].pair, delta, merged_.drift), {-kInfinity, top});
-    if (infinite_.upper == 1.0) return {std::log1p(-delta) - kRoom, kInfinity};
+    if (infinite_.upper == 1.0) return {std::log1p(-delta) - kRounding, kInfinity};
     const std::scoped_lock lock(mutex_);
     Bracket best{-kInfinity, top};
     for (const ComposedSides& sides : solved_) best = in_order(common(best, epsilon_of(sides, delta)));
@@ -352,7 +352,7 @@ const LossLayout& LossComposition::coarse_layout() {
 
 // About epsilon(delta), from the coarse lattices: Newton's method, as the tilt is -d log delta/d epsilon, about.
 double LossComposition::guess(double delta) {
-    const OwnedLaws laws = seen_at(coarse_layout(), delta).laws(Side::upper);
+    const OwnedLaws laws = relevant_at(coarse_layout(), delta).laws(Side::upper);
     double high = 0.0;
     for (const NodeLaw& law : laws.laws) high += law.count * (law.size() > 0 ? law.losses.back() : 0.0);
     double low = std::min(std::log1p(-delta), high);
@@ -432,7 +432,7 @@ Bracket LossComposition::Sides::epsilon(double delta, FourierTransform& fourier)
     return {std::min(below->epsilon(delta, fourier).lower, most), most};
 }
 
-// Often seen from tilts that are far off, for which delta would have to be composed anew.
+// Often recognised at tilts that are far off, for which delta would have to be composed anew.
 bool LossComposition::Sides::are_apart(double epsilon, FourierTransform& fourier) const {
     const double most = above->delta(epsilon, fourier).upper;
     return below->known_delta(epsilon).upper < (1.0 - kApart) * most || is_apart(delta(epsilon, fourier));

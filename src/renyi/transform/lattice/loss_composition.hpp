@@ -94,7 +94,8 @@ public:
     LossComposition(const std::vector<CountedPair>& parts, double rtol, std::int64_t max_points,
                     bool upper_only = false);
 
-    // delta in [0, 1] at any epsilon, infinite ones included. Where `known` is certainly enough the answer may be rough.
+    // delta in [0, 1] at any epsilon, infinite ones included. If a quick bound proves that `known` is valid, the answer
+    // may be rough.
     Bracket delta(double epsilon, FourierTransform& fourier, double known = 0.0);
 
     // The least epsilon with delta(epsilon) <= delta, for delta in [0, 1]: negative where even P and Q exchanged would

@@ -56,7 +56,7 @@ LossOutline outline_of(const Pair& pair) {
         found.largest = std::max(found.largest, span.high + span.loss_error);
         if (span.low == span.high) found.atoms.push_back({span.mean, span.p, span.loss_error});
         found.only_atoms &= span.low == span.high;
-        found.surely_reached = std::max(found.surely_reached, span.mean - span.loss_error);
+        found.largest_reached = std::max(found.largest_reached, span.mean - span.loss_error);
     }
     found.infinite = spans.infinite;
     if (found.low > found.high) found.low = found.high = found.largest = 0.0;  // nothing finite

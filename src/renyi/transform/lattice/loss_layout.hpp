@@ -18,9 +18,9 @@ struct PointMass {
 
 // What the coarsest spans of a pair tell of its finite loss.
 struct LossOutline {
-    double low = 0.0, high = 0.0;        // ends of the losses
-    double largest = 0.0;                // no finite loss is larger
-    double surely_reached = -kInfinity;  // there are finite losses as large, unless there are none
+    double low = 0.0, high = 0.0;         // ends of the losses
+    double largest = 0.0;                 // no finite loss is larger
+    double largest_reached = -kInfinity;  // a finite loss at least as large exists; -inf without finite losses
     Bracket infinite{0.0, 0.0};
     bool only_atoms = true;
     std::vector<PointMass> atoms;  // of different losses, the heaviest first
@@ -53,7 +53,7 @@ public:
     double uses() const noexcept;
     std::int64_t longest() const noexcept;  // nodes of a part
     OwnedLaws laws(Side side) const;
-    // About what the upper masses were before they were spread, seen at a tilt: e^{tL} is spread by t (t+1)/2 of the
+    // About what the upper masses were before they were spread, estimated at a tilt: e^{tL} is spread by t (t+1)/2 of the
     // squared distance.
     OwnedLaws unspread_laws(double tilt) const;
 

@@ -12,8 +12,8 @@ namespace renyi::lattice {
 
 namespace {
 
-constexpr double kStep = 1.1;   // of the fine grid, geometric
-constexpr double kRoom = 1e-9;  // covers the rounding of sums and transforms, relative to the sum of the weights
+constexpr double kStep = 1.1;       // of the fine grid, geometric
+constexpr double kRounding = 1e-9;  // covers the rounding of sums and transforms, relative to the sum of the weights
 constexpr double kTurn = 2.0 * std::numbers::pi;
 
 }  // namespace
@@ -36,9 +36,9 @@ FrequencyBound::FrequencyBound(const std::vector<TiltedPart>& parts, FourierTran
         const double count = static_cast<double>(part.count);
         parts_.push_back({&part,
                           count,
-                          total * (1.0 + kRoom),
-                          first * (1.0 + kRoom),
-                          second * (1.0 + kRoom),
+                          total * (1.0 + kRounding),
+                          first * (1.0 + kRounding),
+                          second * (1.0 + kRounding),
                           PartialTransform(part.weights),
                           PartialTransform(moved),
                           {}});
@@ -67,8 +67,8 @@ void FrequencyBound::transform_all(FourierTransform& fourier) {
 }
 
 double FrequencyBound::PartBound::log_near(double middle, double half) const {
-    const double slope = derivative.modulus(middle) + kRoom * first;
-    const double bound = transform.modulus(middle) + kRoom * total + slope * half + 0.5 * second * half * half;
+    const double slope = derivative.modulus(middle) + kRounding * first;
+    const double bound = transform.modulus(middle) + kRounding * total + slope * half + 0.5 * second * half * half;
     return count * std::log(std::min(bound, total));
 }
 
@@ -76,7 +76,8 @@ double FrequencyBound::PartBound::log_near(double middle, double half) const {
 double FrequencyBound::log_coarse(std::size_t cell) const {
     double bound = 0.0;
     for (const PartBound& p : parts_) {
-        const double modulus = std::max(p.moduli[cell], p.moduli[cell + 1]) + 0.5 * width_ * p.first + kRoom * p.total;
+        const double modulus =
+            std::max(p.moduli[cell], p.moduli[cell + 1]) + 0.5 * width_ * p.first + kRounding * p.total;
         bound += p.count * std::log(std::min(modulus, p.total));
     }
     return bound;
@@ -90,7 +91,7 @@ double FrequencyBound::largest_beyond(double start) {
     const double ratio = std::pow(far / start, 1.0 / cells);
     double found = -kInfinity, edge = start;
     for (int i = 0; i < static_cast<int>(cells); ++i) {
-        const double next = edge * ratio, half = 0.5 * (next - edge) * (1.0 + kRoom);
+        const double next = edge * ratio, half = 0.5 * (next - edge) * (1.0 + kRounding);
         double bound = 0.0;
         for (const PartBound& p : parts_) bound += p.log_near(0.5 * (edge + next), half);
         found = std::max(found, bound);
@@ -98,9 +99,9 @@ double FrequencyBound::largest_beyond(double start) {
     }
     // From the last edge, or a little below it, to pi.
     const std::size_t last = parts_.front().moduli.size() - 1;
-    const auto first = static_cast<std::size_t>(std::min(edge * (1.0 - kRoom) / width_, static_cast<double>(last)));
+    const auto first = static_cast<std::size_t>(std::min(edge * (1.0 - kRounding) / width_, static_cast<double>(last)));
     for (std::size_t cell = first; cell < last; ++cell) found = std::max(found, log_coarse(cell));
-    return found + kRoom * uses_;
+    return found + kRounding * uses_;
 }
 
 namespace {
@@ -151,12 +152,12 @@ WeightedSum LowFrequencies::sum_from(std::int64_t start, double distance) const 
         const Complex upper = near_lead + ratio * near_follow - times(cut, far_lead + ratio * far_follow);
         const double squared = lower.real() * lower.real() + lower.imag() * lower.imag(), below = std::sqrt(squared);
         const Complex weight = times(upper, std::conj(lower)) / squared;
-        const double room = 48.0 * kUnitRoundoff * size / below, reach = modulus(weight);
+        const double rounding = 48.0 * kUnitRoundoff * size / below, reach = modulus(weight);
         const Complex here = phase(turn * ((start - base_) & (window_.size - 1)), window_.size);
         const double counted = j == 0 ? 1.0 : 2.0;
         sum += counted * times(times(transform_.value[j], here), weight).real();
-        error += counted * (transform_.error[j] * (reach + room) +
-                            modulus(transform_.value[j]) * (room + 64.0 * kUnitRoundoff * reach));
+        error += counted * (transform_.error[j] * (reach + rounding) +
+                            modulus(transform_.value[j]) * (rounding + 64.0 * kUnitRoundoff * reach));
     }
     const double scale = 1.0 / static_cast<double>(window_.size);
     return {sum * scale, (error * scale * (1.0 + kUnitRoundoff * static_cast<double>(transform_.size())) +

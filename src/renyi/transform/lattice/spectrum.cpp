@@ -19,7 +19,7 @@ namespace renyi::lattice {
 namespace {
 
 constexpr double kProduct = 4.0 * kUnitRoundoff;
-constexpr double kUnseen = 0x1p-200;
+constexpr double kLeastPower = 0x1p-200;
 constexpr int kWidth = 8;  // complex numbers in a register block
 
 RENYI_INLINE double larger(double a, double b) noexcept { return a > b ? a : b; }
@@ -186,9 +186,9 @@ Spectrum power_of(const Spectrum& z, std::int64_t count) {
     bound_powers(z, static_cast<double>(count), power);
     for (std::size_t i = 0; i < z.size(); i += kWidth) {
         const int length = length_at(i, z.size());
-        bool seen = false;
-        for (int l = 0; l < length; ++l) seen |= power.reach[i + l] > kUnseen;
-        if (seen) {
+        bool matters = false;
+        for (int l = 0; l < length; ++l) matters |= power.reach[i + l] > kLeastPower;
+        if (matters) {
             raise(parts_of(z, i), static_cast<std::size_t>(length), count, parts_of(power, i));
         } else {
             for (int l = 0; l < length; ++l) power.error[i + l] = power.reach[i + l];

@@ -15,7 +15,7 @@ namespace renyi::lattice {
 // Assumed of it: a product of sparse factors whose moduli multiply to the matrix of ones, each applied with a relative
 // error of at most kButterflyError per component, log2 n of them (any radix-2^k Cooley-Tukey scheme). It may throw;
 // nothing here holds what an exception would lose.
-// Sum of two and a product with a twiddle accurate to an ulp; leaves room for higher radices, which save operations.
+// Sum of two and a product with a twiddle accurate to an ulp; higher radices would save operations.
 constexpr double kButterflyError = 8.0 * kUnitRoundoff;
 
 class FourierTransform {
@@ -49,7 +49,7 @@ struct Spectrum {
     void multiply(const Spectrum& other) noexcept;
 };
 
-// z^count. Values that are certainly below 2^-200 are left at 0, that being their error.
+// z^count. Values proven to be below 2^-200 are left at 0, that being their error.
 Spectrum power_of(const Spectrum& z, std::int64_t count);
 
 // z^(count-1) + z^(count-2) b + ... + b^(count-1)
