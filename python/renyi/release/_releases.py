@@ -18,7 +18,6 @@ from renyi.ledger import Ledger
 from renyi.mechanisms import Exponential, Mechanism
 from renyi.noise import SecureGenerator
 from renyi.noise.generator import generator_of
-from renyi.release._choice import Exponents, chosen, of_ranks, of_utilities
 from renyi.release._columns import (
     Grid,
     bounds_of,
@@ -29,7 +28,7 @@ from renyi.release._columns import (
     sides_of,
     utilities_of,
 )
-from renyi.release._laws import REDUCED, Noise, noise_of
+from renyi.release._draws import REDUCED, Exponents, Noise, chosen, noise_of, of_ranks, of_utilities
 from renyi.release._release import Release
 
 MOST_CANDIDATES = 1 << 24
