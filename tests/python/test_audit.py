@@ -24,7 +24,7 @@ from renyi.audit import (
     one_run_p_value,
     plot_attack,
 )
-from renyi.audit._figure import attack_band, attack_errors
+from renyi.audit._rates import attack_band, attack_errors
 from renyi.noise import SecureGenerator
 from renyi.sgd import TrainingPlan
 
