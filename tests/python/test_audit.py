@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from examples import audit as program
 from scipy.stats import beta, binom
+from sgd_states import seeded
 
 from renyi import Gaussian, PLDAccountant, special
 from renyi._engine import largest_mean_upper, tail_bounds
@@ -27,11 +28,6 @@ from renyi.audit import (
 from renyi.audit._rates import attack_band, attack_errors
 from renyi.noise import SecureGenerator
 from renyi.sgd import TrainingPlan
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
-
 
 # --- the statistics
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import mpmath as mp
 import pytest
+from sampled_runs import composed
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
 
@@ -30,10 +31,7 @@ def name(point):
 def accountant(point):
     """The composition, and which direction of it is meant."""
     replaced = point.direction == "replace"
-    ledger = PLDAccountant(adjacency="replace_one" if replaced else "add_remove")
-    for q, sigma, count in point.steps:
-        gaussian = Gaussian(sigma)
-        ledger.compose(gaussian if q == 1 else PoissonSampled(gaussian, q), count)
+    ledger = composed(*point.steps, adjacency="replace_one" if replaced else "add_remove")
     return ledger, {} if replaced else {"direction": point.direction}
 
 
