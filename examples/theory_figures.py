@@ -27,7 +27,7 @@ from renyi.theory.iteration import DecayingNoise, NoisyDescent, noise_divergence
 from renyi.theory.last_iterate import last_iterate_mu
 from renyi.theory.online import online_delta, online_limit
 from renyi.theory.routes import advanced_route, full_batch_route
-from renyi.theory.sampled_gaussian import largest_order, rdp_bound
+from renyi.theory.sampled_gaussian import largest_order
 from renyi.theory.subsampling import PoissonBound, poisson_rdp
 
 Array = npt.NDArray[np.float64]
@@ -65,7 +65,8 @@ def first_order(mechanism: Mechanism, order: int, factor: float) -> float:
 
 def closed_form_factor(rate: float, noise: float, order: float) -> float:
     """Return the closed form over the exact Rényi divergence."""
-    return rdp_bound(rate, noise, order) / float(special.rdp_sampled_gaussian(rate, noise, order))
+    bound = special.rdp_sampled_gaussian_bound(rate, noise, order)
+    return float(bound / special.rdp_sampled_gaussian(rate, noise, order))
 
 
 def one_record(noise: float, later: int, diameter: float, epsilon: float) -> dict[str, float]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
 
 from renyi._validation import decimal_of, float_above, integer_of
 
@@ -40,6 +41,25 @@ def exp_above(exponent: float, size: float = 0.0) -> float:
         return 5e-324
     raised = exponent + MARGIN * (1.0 + abs(exponent) + size)
     return 1.0 if raised >= 0.0 else math.nextafter(math.exp(raised), 1.0)
+
+
+_UP = Context(prec=50, rounding=ROUND_CEILING, Emax=10**6, Emin=-(10**6))
+
+
+def exact_exp_above(value: Fraction) -> Fraction:
+    """Return an exponential, an ulp of 50 digits up: `decimal` rounds ln and exp correctly."""
+    return Fraction(_UP.exp(_decimal_up(value)).next_plus(_UP))
+
+
+def exact_log_above(value: Fraction) -> Fraction:
+    """Return a logarithm rounded up, of a number of at least 1; next to 1 the number less 1."""
+    if value - 1 < Fraction(1, 10**40):
+        return value - 1
+    return Fraction(_UP.ln(_decimal_up(value)).next_plus(_UP))
+
+
+def _decimal_up(value: Fraction) -> Decimal:
+    return _UP.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def loss_deviations(epsilon: float, distance: float, sigma: float) -> float:

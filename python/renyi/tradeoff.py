@@ -19,19 +19,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi import special
 from renyi._search import lower_hull
 from renyi._validation import Range, count_of, number_in, numbers_of, probability_of, real_of
 
 __all__ = [
-    "advantage",
-    "advantage_from_mu",
     "bayes_risk",
     "bayes_risk_from_delta",
-    "bayes_risk_from_mu",
     "beta_at",
     "beta_from_epsilon_delta",
-    "beta_from_mu",
     "central_limit",
     "compose_mu",
     "convexified",
@@ -64,7 +59,8 @@ def plain(values: Any) -> Any:
 def delta_from_tradeoff(epsilon: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.ArrayLike) -> Any:
     """Return the privacy curve of a piecewise linear trade-off function.
 
-    ``delta = 1 + f*(-exp(epsilon)) = max over the vertices of 1 - beta - exp(epsilon) * alpha``.
+    ``delta = 1 + f*(-exp(epsilon)) = max over the vertices of 1 - beta - exp(epsilon) * alpha``; at
+    ``epsilon = 0`` the advantage of the best test, its true minus its false positive rate.
 
     Parameters
     ----------
@@ -229,35 +225,6 @@ def beta_from_epsilon_delta(
     return plain(np.maximum(np.maximum(first, second), 0.0).max(axis=-1))
 
 
-def beta_from_mu(alpha: npt.ArrayLike, mu: npt.ArrayLike) -> Any:
-    """Return the type II error that mu-Gaussian privacy guarantees, rounded down.
-
-    Parameters
-    ----------
-    alpha : array_like
-        Type I error, in [0, 1].
-    mu : array_like
-        Gaussian-privacy parameter, in [0, inf].
-
-    Returns
-    -------
-    ndarray or float
-        ``Phi(Phi^-1(1 - alpha) - mu)``, to the last digit.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> round(beta_from_mu(0.05, 1.0), 6)
-    0.740489
-    """
-    a, m = within(alpha, "alpha", 0.0, 1.0), within(mu, "mu", 0.0, math.inf)
-    return plain(special.gaussian_tradeoff_lower(m, a))
-
-
 def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
     """Return ``sqrt(sum(counts * mu**2))``: Gaussian mechanisms compose to one, exactly.
 
@@ -291,30 +258,6 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
     n = within(counts, "counts", 0.0, math.inf)
     terms = np.where(n == 0.0, 0.0, np.sqrt(n) * np.where(n == 0.0, 0.0, m))
     return math.hypot(*terms.ravel().tolist()) * (1.0 + SLACK)
-
-
-def advantage(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> float:
-    """Return the largest ``1 - alpha - beta`` over the vertices: true minus false positive rate.
-
-    It is ``delta`` at ``epsilon = 0``, the total variation between both hypotheses; rounded up.
-
-    Examples
-    --------
-    >>> round(advantage([0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 12)
-    0.5
-    """
-    return float(delta_from_tradeoff(0.0, alpha, beta))
-
-
-def advantage_from_mu(mu: npt.ArrayLike) -> Any:
-    """Return the advantage under mu-Gaussian privacy, ``2*Phi(mu/2) - 1``, rounded up.
-
-    Examples
-    --------
-    >>> round(advantage_from_mu(1.0), 6)
-    0.382925
-    """
-    return plain(special.gaussian_delta_upper(within(mu, "mu", 0.0, math.inf), 0.0))
 
 
 def bayes_risk(alpha: npt.ArrayLike, beta: npt.ArrayLike, prior: float = 0.5) -> float:
@@ -357,24 +300,6 @@ def bayes_risk_from_delta(delta: npt.ArrayLike, prior: float = 0.5) -> Any:
     return plain((1.0 - probability_of(prior, "prior")) * (1.0 - d) * (1.0 - SLACK))
 
 
-def bayes_risk_from_mu(mu: npt.ArrayLike, prior: float = 0.5) -> Any:
-    """Return the Bayes risk under mu-Gaussian privacy, rounded down.
-
-    Examples
-    --------
-    >>> round(bayes_risk_from_mu(1.0), 6)
-    0.308538
-    """
-    m, p = within(mu, "mu", 0.0, math.inf), probability_of(prior, "prior")
-    if p in (0.0, 1.0):
-        return plain(np.zeros_like(m))
-    # f is symmetric: both hypotheses may be exchanged, and epsilon >= 0 keeps all digits.
-    rare = min(p, 1.0 - p)
-    odds = math.log1p(-rare) - math.log(rare)
-    epsilon = odds - SLACK * (2.0 + odds)  # delta rises to the left
-    return plain(rare * (1.0 - special.gaussian_delta_upper(m, epsilon)) * (1.0 - SLACK))
-
-
 def membership_posterior(
     false_positive_rate: npt.ArrayLike, beta: npt.ArrayLike, prior: float = 0.5
 ) -> Any:
@@ -396,8 +321,8 @@ def membership_posterior(
 
     Examples
     --------
-    >>> from renyi.tradeoff import beta_from_mu
-    >>> round(membership_posterior(0.01, beta_from_mu(0.01, 1.0), prior=0.1), 6)
+    >>> from renyi import special
+    >>> round(membership_posterior(0.01, special.gaussian_tradeoff_lower(1.0, 0.01), prior=0.1), 6)
     0.506477
     """
     fpr = within(false_positive_rate, "false_positive_rate", 0.0, 1.0)

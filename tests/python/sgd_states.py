@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from renyi.noise import SecureGenerator
+
 
 def same(a, b):
     """Whether dictionaries, lists and arrays hold the same."""
@@ -10,3 +12,7 @@ def same(a, b):
     if isinstance(a, list):
         return len(a) == len(b) and all(map(same, a, b))
     return np.array_equal(a, b)
+
+
+def seeded(seed=1):
+    return SecureGenerator(insecure_reproducible=seed)

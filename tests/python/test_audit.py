@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from examples import audit as program
 from scipy.stats import beta, binom
+from sgd_states import seeded
 
 from renyi import Gaussian, Laplace, PLDAccountant, special
 from renyi._engine import largest_mean_upper, tail_bounds
@@ -28,15 +29,9 @@ from renyi.audit import (
     one_run_parameter_bound,
     plot_attack,
 )
-from renyi.audit._figure import attack_band, attack_errors
-from renyi.audit._rates import _allowed_by_epsilon, _Order
+from renyi.audit._rates import _allowed_by_epsilon, _Order, attack_band, attack_errors
 from renyi.noise import SecureGenerator
 from renyi.sgd import TrainingPlan
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
-
 
 # --- the statistics
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from command_line import run
 
 from renyi import (
     Gaussian,
@@ -22,16 +23,9 @@ from renyi import (
     calibrate_noise_multiplier,
     special,
 )
-from renyi.cli import main
 from renyi.cli.options import POSITIVE, numbers
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
-
-
-def run(capsys, *arguments):
-    code = main(list(map(str, arguments)))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def results(capsys, *arguments):

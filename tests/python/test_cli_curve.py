@@ -11,19 +11,13 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from command_line import run
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant, special
-from renyi.cli import main
 from renyi.cli.runs import headline, saving
 
 RUN = ["--noise-multiplier", "1.1", "--sample-rate", "0.004", "--steps", "15000"]
 STEP = PoissonSampled(Gaussian(1.1), 0.004)
-
-
-def run(capsys, *arguments):
-    code = main(list(map(str, arguments)))
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def document(capsys, *arguments):

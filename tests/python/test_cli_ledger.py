@@ -3,6 +3,7 @@
 import io
 import json
 
+import command_line
 import numpy as np
 import pytest
 
@@ -31,9 +32,7 @@ def file(tmp_path):
 
 
 def run(capsys, *arguments):
-    code = main(["account", *map(str, arguments)])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return command_line.run(capsys, "account", *arguments)
 
 
 def test_it_shows_the_tree_and_both_accountants(capsys, file):

@@ -5,6 +5,7 @@ import io
 import json
 
 import pytest
+from command_line import run
 
 from renyi import (
     FixedSizeSampled,
@@ -14,7 +15,6 @@ from renyi import (
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
-from renyi.cli import main
 from renyi.sgd import TrainingPlan
 from renyi.theory.comparison import compare_samplings
 
@@ -27,12 +27,6 @@ RUNS = {
     "truncated-poisson": (TruncatedPoissonSampled(G, 0.01, 845, 60_000), 200, "add_remove"),
     "fixed-size": (FixedSizeSampled(G, 600, 60_000), 200, "replace_one"),
 }
-
-
-def run(capsys, *arguments):
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def scheme(name):

@@ -6,10 +6,10 @@ import json
 import math
 from decimal import Decimal
 
+import command_line
 import pytest
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant
-from renyi.cli import main
 from renyi.cli.compare import HEADINGS
 from renyi.cli.options import METHODS as OPTIONS
 from renyi.theory.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
@@ -20,9 +20,7 @@ RUN = ["--noise-multiplier", "4", "--sample-rate", "0.01", "--steps", "1000"]
 
 
 def run(capsys, *arguments):
-    code = main(["compare", *map(str, arguments)])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    return command_line.run(capsys, "compare", *arguments)
 
 
 def rows_of(capsys, *arguments):

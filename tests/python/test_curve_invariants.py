@@ -8,22 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sampled_runs import composed
 
 import renyi
-from renyi import Gaussian, PoissonSampled
-
-if not hasattr(renyi, "PLDAccountant"):
-    pytest.skip("needs PLDAccountant", allow_module_level=True)
 
 DIRECTIONS = ("remove", "add")
-
-
-def composed(*steps):
-    ledger = renyi.PLDAccountant()
-    for q, sigma, count in steps:
-        gaussian = Gaussian(sigma)
-        ledger.compose(gaussian if q == 1 else PoissonSampled(gaussian, q), count)
-    return ledger
 
 
 def random_run(rng):

@@ -14,9 +14,9 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mp
+from sampled_runs import composed
 
-import renyi
-from renyi import Gaussian, PoissonSampled, reference, special
+from renyi import reference, special
 from renyi._engine import SampledGaussianCurve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
@@ -27,14 +27,6 @@ LO = np.array([point.lo for point in POINTS])
 MANY = np.array(
     [sum(k for *_, k in p.steps) >= 50 and sum(q * k for q, _, k in p.steps) >= 1 for p in POINTS]
 )
-
-
-def accountant(point):
-    ledger = renyi.PLDAccountant()
-    for q, sigma, count in point.steps:
-        gaussian = Gaussian(sigma)
-        ledger.compose(gaussian if q == 1 else PoissonSampled(gaussian, q), count)
-    return ledger
 
 
 def curve(point):
@@ -105,7 +97,7 @@ def test_epsilon_is_the_inverse():
 
 def test_both_directions_together():
     for point in [p for p in POINTS if p.kind == "listed"][::6]:
-        ledger = accountant(point)
+        ledger = composed(*point.steps)
         each = [ledger.get_delta(point.epsilon, direction=d) for d in ("remove", "add")]
         assert ledger.get_delta(point.epsilon) == max(each), name(point)
 

@@ -7,16 +7,9 @@ import warnings
 
 import mpmath
 import pytest
+from sampled_runs import composed
 
-from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant
-
-
-def composed(*steps, adjacency="add_remove"):
-    ledger = PLDAccountant(adjacency=adjacency)
-    for q, sigma, count in steps:
-        ledger.compose(PoissonSampled(Gaussian(sigma), q), count)
-    return ledger
-
+from renyi import Gaussian, PLDAccountant, RDPAccountant
 
 FIVE = (0.00033443252703029057, 0.021605486105687875, 0.011120674344864204, 0.004446161017283897)
 

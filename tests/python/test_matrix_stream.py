@@ -7,9 +7,10 @@ import threading
 import numpy as np
 import pytest
 from interruptions import at_line
+from sgd_states import seeded
 
 from renyi.matrix import BLT, BandedToeplitz, Dense, SquareRoot, Tree, noise_functions
-from renyi.noise import SecureGenerator, noise_lattice
+from renyi.noise import noise_lattice
 
 STEPS = 12
 SQUARE = [
@@ -23,10 +24,6 @@ SQUARE = [
 ]
 TREES = [Tree(STEPS), Tree(STEPS, False), Tree(STEPS, restart=5), Tree(STEPS, False, restart=3)]
 EVERY = [*SQUARE, *TREES]
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
 
 
 def independent(scale, size, dtype):

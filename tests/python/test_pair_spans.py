@@ -295,6 +295,10 @@ def test_gumbel_in_closed_form(scale: float, share: float, reverse: bool) -> Non
             pair, loss = pair.reversed(), -loss
         else:
             truth = (1 - below_p) - mp.exp(mp.mpf(loss)) * (1 - below_q)
+    lower, upper = bounds(pair, loss)
+    assert lower <= truth <= upper <= truth + 1e-9 * truth + 1e-15 / scale
+    either_way = Pair.spliced(Pair.gumbel(scale).reversed(), 1.0, Pair.gumbel(scale).reversed())
+    assert truth <= bounds(either_way, loss)[1]
     low, mean, high, p, _, mass_error, loss_error = rows_of(pair, around(loss))
     assert np.all((low <= mean) & (mean <= high))
     merged = gain(loss, mean) * p

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
 import pytest
 from pair_reference import (
+    Part,
     delta_bounds,
     epsilon_bounds,
     gaussian,
@@ -19,8 +21,8 @@ from pair_reference import (
     sampled_pair,
 )
 
-from renyi._engine import Pair
-from renyi.mechanisms import ApproxDP, DiscreteGaussian, GaussianMixture, RandomizedResponse
+from renyi._engine import LossComposition, Pair
+from renyi.mechanisms import ApproxDP, GaussianMixture, RandomizedResponse
 from renyi.pairs import (
     Composition,
     DensityPair,
@@ -250,33 +252,6 @@ def test_add_can_exceed_remove() -> None:
     assert add[0] > remove[1]
 
 
-def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
-    return a[0] <= b[1] and b[0] <= a[1]
-
-
-@pytest.mark.parametrize(
-    ("q", "sigma", "k", "epsilon"),
-    [
-        (0.01, 1.0, 10, 0.5),
-        (0.01, 1.0, 100, 0.5),
-        (1e-3, 1.0, 3, 0.5),
-        (0.2, 3.0, 40, 1.0),
-    ],
-)
-def test_mixture_and_transformed_gaussian_agree(
-    q: float, sigma: float, k: int, epsilon: float
-) -> None:
-    mixture = MechanismPair(GaussianMixture(sigma, (0.0, 1.0), (1.0 - q, q)))
-    for one, two in (
-        (mixture, sampled_gaussian(q, sigma)),
-        (ReversedPair(mixture), sampled_gaussian(q, sigma, "add")),
-    ):
-        a, b = delta_bounds([(one, k)], epsilon), delta_bounds([(two, k)], epsilon)
-        assert overlap(a, b)
-        for lower, upper in (a, b):
-            assert upper - lower <= 2e-5 * upper + 1e-300
-
-
 def test_approximate_dp() -> None:
     pair = MechanismPair(ApproxDP(0.5, 1e-4))
     assert delta_bounds([(pair, 1)], 0.5) == pytest.approx((1e-4, 1e-4), rel=1e-12)
@@ -360,26 +335,6 @@ def test_epsilon_inverts_delta(part: tuple[DominatingPair, int], delta: float) -
     assert delta_bounds([part], lower - 1e-12, rtol=1e-4)[1] >= delta * (1.0 - 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("part", "epsilon", "width"),
-    [
-        ((sampled_gaussian(0.00033, 4.0), 10_000), 0.05, 1e-5),
-        ((sampled_gaussian(0.125, 0.8), 1000), 30.0, 1e-5),
-        ((sampled_gaussian(0.001, 1e4), 10**6), 1e-4, 2e-5),
-        pytest.param((sampled_gaussian(0.01, 1.0), 10**6), 100.0, 1e-3, marks=pytest.mark.slow),
-        ((laplace(1000.0), 100), 0.01, 1e-5),
-        ((MechanismPair(RandomizedResponse(0.5001)), 10**6), 0.5, 1e-6),
-        ((sampled_gaussian(0.01, 1.0), 100), 40.0, 1e-5),
-    ],
-)
-def test_settings_that_defeat_others(
-    part: tuple[DominatingPair, int], epsilon: float, width: float
-) -> None:
-    lower, upper = delta_bounds([part], epsilon)
-    assert 0.0 < lower < upper
-    assert upper - lower <= width * upper
-
-
 def test_extreme_counts_and_rates_stay_bounded() -> None:
     for part, epsilon in (
         ((sampled_gaussian(1e-8, 1.0), 10**6), 1e-4),
@@ -390,36 +345,32 @@ def test_extreme_counts_and_rates_stay_bounded() -> None:
         assert 0.0 <= lower <= upper <= 1.0
 
 
-def test_bounds_are_monotone_within_their_width() -> None:
-    values = [
-        delta_bounds([(sampled_gaussian(0.05, 1.0), 50)], e) for e in np.linspace(-0.5, 3.0, 5)
-    ]
-    for (_, upper), (lower, _) in itertools.pairwise(values):
-        assert lower <= upper
-    by_count = [delta_bounds([(sampled_gaussian(0.05, 1.0), k)], 1.0) for k in (1, 2, 5, 20, 100)]
-    for (lower, _), (_, upper) in itertools.pairwise(by_count):
-        assert lower <= upper
-
-
 @pytest.mark.parametrize(
     ("parts", "epsilon", "width"),
     [
+        ([(sampled_gaussian(0.00033, 4.0), 10_000)], 0.05, 1e-5),
+        ([(sampled_gaussian(0.125, 0.8), 1000)], 30.0, 1e-5),
+        ([(sampled_gaussian(0.001, 1e4), 10**6)], 1e-4, 2e-5),
+        pytest.param([(sampled_gaussian(0.01, 1.0), 10**6)], 100.0, 1e-3, marks=pytest.mark.slow),
+        pytest.param([(sampled_gaussian(0.01, 1.0), 100)], 40.0, 1e-5, marks=pytest.mark.slow),
+        ([(laplace(1000.0), 100)], 0.01, 1e-5),
+        ([(Pair.randomized_response(0.5001, 2), 10**6)], 0.5, 1e-6),
         ([(sampled_pair(laplace(1.0), 0.01), 10_000)], 1.0, 1e-5),
         ([(sampled_pair(laplace(1.0), 0.01, "add"), 10_000)], 1.0, 1e-5),
         ([(Pair.bounded_range(0.05), 5000)], 2.0, 1e-5),
-        ([(laplace(20.0), 300), (MechanismPair(DiscreteGaussian(30.0)), 200)], 1.0, 1e-3),
+        ([(laplace(20.0), 300), (Pair.discrete_gaussian(30.0, 1), 200)], 1.0, 1e-3),
         ([(sampled_pair(gaussian(1.0), 0.05), 500), (laplace(5.0), 20)], 4.0, 1e-5),
     ],
 )
-def test_brackets_agree_with_coarse_ones(
-    parts: list[tuple[DominatingPair, int]], epsilon: float, width: float
+def test_brackets_are_narrow_and_agree_with_coarse_ones(
+    parts: list[Part], epsilon: float, width: float
 ) -> None:
-    found = delta_bounds(parts, epsilon)
+    low, high = delta_bounds(parts, epsilon)
+    assert 0.0 < low < high <= low + width * high
     for points in (2**12, 2**14):
         lower, upper = delta_bounds(parts, epsilon, max_points=points)
-        assert lower <= found[1]
-        assert upper >= found[0]
-    assert found[1] - found[0] <= width * found[1]
+        assert lower <= high
+        assert upper >= low
 
 
 def test_both_directions_are_dual() -> None:
@@ -429,3 +380,108 @@ def test_both_directions_are_dual() -> None:
     dual = [-math.expm1(0.4) + math.exp(0.4) * value for value in remove]
     assert add[0] <= dual[1] + 1e-14
     assert add[1] >= dual[0] - 1e-14
+
+
+# --- the composition of the engine
+
+
+POINTS = 2**14
+
+
+def discrete(p: list[float], q: list[float]) -> Pair:
+    return Pair.discrete(np.array(p), np.array(q))
+
+
+@pytest.mark.parametrize("count", [2, 50, 3000, 10**6])
+@pytest.mark.parametrize("delta", [1e-3, 1e-12, 1e-300])
+def test_randomized_response(count: int, delta: float) -> None:
+    p = mp.mpf(0.625)
+    composition = LossComposition([(Pair.randomized_response(0.625, 2), count)], 1e-6, 2**20)
+    low, high = composition.epsilon_bounds(delta)
+    assert high - low <= 1e-5 * high
+    assert response_delta(p, count, low) >= delta * (1 - mp.mpf("1e-9"))
+    assert response_delta(p, count, high) <= delta * (1 + mp.mpf("1e-9"))
+
+
+def response_delta(p: mp.mpf, count: int, epsilon: float) -> mp.mpf:
+    with mp.workdps(40):
+        loss = mp.log(p / (1 - p))
+        first = int(mp.floor((epsilon / loss + count) / 2)) + 1
+        total = mp.mpf(0)
+        if first > count:
+            return total
+        log_mass = mp.loggamma(count + 1) - mp.loggamma(first + 1) - mp.loggamma(count - first + 1)
+        mass = mp.exp(log_mass + first * mp.log(p) + (count - first) * mp.log(1 - p))
+        for k in range(first, count + 1):
+            term = mass * -mp.expm1(epsilon - (2 * k - count) * loss)
+            total += term
+            if k > first and term < total * mp.mpf("1e-30"):
+                break
+            mass *= mp.mpf(count - k) / (k + 1) * p / (1 - p)
+        return total
+
+
+def test_failing_transform(monkeypatch: pytest.MonkeyPatch) -> None:
+    composition = LossComposition([(Pair.laplace(1.0).sampled(0.1), 20)], 1e-4, 2**16)
+    expected = LossComposition([(Pair.laplace(1.0).sampled(0.1), 20)], 1e-4, 2**16)
+
+    def failing(*_arguments: object, **_options: object) -> None:
+        raise MemoryError("no transform today")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np.fft, "rfft", failing)
+        with pytest.raises(MemoryError, match="no transform today"):
+            composition.delta_bounds(0.5)
+    assert composition.delta_bounds(0.5) == expected.delta_bounds(0.5)
+
+
+def test_equal_pairs_are_one() -> None:
+    def made() -> list[Pair]:
+        laplace = Pair.laplace(2.0)
+        return [
+            laplace,
+            discrete([0.75, 0.25], [0.25, 0.75]),
+            laplace.sampled(0.1).reversed(),
+            Pair.mixed([0.5, 0.25], [laplace, Pair.gaussian(1.0)]),
+            Pair.product([(laplace, 2), (Pair.gaussian(1.0), 1)]),
+        ]
+
+    first, other = made(), made()
+    assert all(one is same for one, same in zip(first, other, strict=True))
+    assert len(set(first)) == len(first)
+    assert Pair.laplace(2.0).reversed() is Pair.laplace(2.0)  # its own reverse
+    apart = LossComposition([(pair, 3) for pair in first + other], 1e-3, POINTS)
+    together = LossComposition([(pair, 6) for pair in first], 1e-3, POINTS)
+    assert apart.delta_bounds(0.5) == together.delta_bounds(0.5)
+
+
+def test_threads() -> None:
+    composition = LossComposition([(Pair.laplace(1.0).sampled(0.1), 200)], 1e-4, 2**16)
+    epsilons = [0.5 + 0.25 * i for i in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(composition.delta_bounds, epsilons))
+    for epsilon, bounds in zip(epsilons, found, strict=True):
+        alone = LossComposition([(Pair.laplace(1.0).sampled(0.1), 200)], 1e-4, 2**16)
+        low, high = alone.delta_bounds(epsilon)
+        assert bounds[0] <= high
+        assert low <= bounds[1]
+
+
+def test_limits() -> None:
+    nothing = LossComposition([], 1e-5, POINTS)
+    assert nothing.delta_bounds(0.0) == (0.0, 0.0)
+    assert nothing.epsilon_bounds(0.0) == (0.0, 0.0)
+    ten = LossComposition([(Pair.laplace(2.0), 10)], 1e-5, POINTS)
+    for composition, epsilon in ((nothing, -1.0), (ten, -30.0)):
+        low, high = composition.delta_bounds(epsilon)
+        assert low <= -math.expm1(epsilon) <= high <= 1.0
+    assert ten.delta_bounds(-math.inf) == (1.0, 1.0)
+    assert ten.delta_bounds(math.inf) == (0.0, 0.0)
+    assert ten.epsilon_bounds(1.0) == (-math.inf, -math.inf)
+    assert ten.delta_bounds(5.1)[1] < 1e-300
+    low, high = ten.epsilon_bounds(0.0)
+    assert low <= 5.0 <= high <= 5.0 + 1e-10
+    shown = LossComposition([(discrete([0.5, 0.5], [0.0, 1.0]), 3)], 1e-5, POINTS)
+    low, high = shown.delta_bounds(100.0)
+    assert low <= 0.875 <= high <= 0.875 + 1e-12
+    assert shown.epsilon_bounds(0.5) == (math.inf, math.inf)

@@ -31,7 +31,7 @@ from renyi import (
 )
 from renyi.noise import InsecureGeneratorWarning, SecureGenerator
 from renyi.release import Release, Releases
-from renyi.release._laws import Noise
+from renyi.release._draws import Noise
 
 ADJACENCIES = ("add_remove", "replace_one")
 GAMBLES = 1e-9  # how often a right sampler fails a test

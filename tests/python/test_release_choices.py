@@ -15,7 +15,7 @@ import pytest
 from renyi import BudgetExceededError, Exponential, PLDAccountant, ZCDPFilter
 from renyi.noise import SecureGenerator
 from renyi.release import Release, Releases
-from renyi.release import _choice as choice
+from renyi.release import _draws as choice
 
 ADJACENCIES = ("add_remove", "replace_one")
 GAMBLES = 1e-9  # how often a right sampler fails a test

@@ -15,15 +15,12 @@ import warnings
 import numpy as np
 import pytest
 from chacha20_reference import group, ratchet
+from sgd_states import seeded
 
 from renyi import _locks, noise, samplers, sgd
 from renyi.noise import InsecureGeneratorWarning, SecureGenerator
 
 N = 1 << 20
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
 
 
 def key_in(generator):

@@ -10,7 +10,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from sgd_states import same
+from sgd_states import same, seeded
 
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
@@ -32,10 +32,6 @@ from renyi.sgd import (
     TrainingPlan,
     clip_and_sum,
 )
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
 
 
 def test_grid_sum_is_that_of_the_rounded_rows():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from chacha20_reference import blocks, group, ratchet
 from flint import arb, ctx
+from sgd_states import seeded
 
 from renyi import noise, sgd
 from renyi._training import ChaCha20
@@ -17,10 +18,6 @@ from renyi.noise import SecureGenerator, add_gaussian_noise, noise_lattice
 from renyi.sgd import clip_and_sum, noisy_clipped_sum, noisy_sums
 
 N = 1 << 20
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
 
 
 def normal_cdf(x):

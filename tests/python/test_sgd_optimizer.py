@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 import pytest
-from sgd_states import same
+from sgd_states import same, seeded
 
 from renyi import Gaussian, PLDAccountant, RDPAccountant
 from renyi.filters import BudgetExceededError
@@ -34,10 +34,6 @@ def plan(population=1000, batch_size=10, steps=20, noise_multiplier=1.0, **setti
     return TrainingPlan(
         population, batch_size, steps=steps, noise_multiplier=noise_multiplier, **settings
     )
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
 
 
 def rows(seed, count=10, shapes=((3,), (2, 2))):

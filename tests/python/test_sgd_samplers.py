@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from sgd_states import same
+from sgd_states import same, seeded
 
 from renyi import (
     FixedSizeSampled,
@@ -22,10 +22,6 @@ from renyi.samplers import BallsInBinsSampler, FixedSizeSampler, PoissonSampler,
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 BASE = Gaussian(1.1)
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
 
 
 MAKERS = {

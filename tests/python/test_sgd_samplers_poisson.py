@@ -5,10 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+from sgd_states import seeded
 
 from renyi import PLDAccountant
 from renyi.mechanisms import Gaussian, PoissonSampled, TruncatedPoissonSampled
-from renyi.noise import SecureGenerator
 from renyi.samplers import (
     CyclicPoissonSampler,
     PoissonSampler,
@@ -21,10 +21,6 @@ from renyi.sgd import DPSGD, SGD, QuantileClipNorm, TrainingPlan, clip_and_sum
 TRUNCATED = {"sampling": "truncated_poisson", "batch_limit": 6}
 CYCLIC = {"sampling": "cyclic_poisson", "cycle_length": 5}
 RNG = np.random.default_rng(8)
-
-
-def seeded(seed=1):
-    return SecureGenerator(insecure_reproducible=seed)
 
 
 def plan(**settings):

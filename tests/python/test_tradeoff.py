@@ -10,7 +10,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from renyi import special, tradeoff
+from renyi import Gaussian, PLDAccountant, special, tradeoff
 
 NORMAL = NormalDist()
 GRID = np.linspace(0.0, 1.0, 201)
@@ -47,7 +47,7 @@ def test_several_pairs_give_their_supremum():
 def test_gaussian_curve_is_the_supremum_of_its_pairs():
     epsilon = np.linspace(0.0, 8.0, 2000)
     below = tradeoff.beta_from_epsilon_delta(GRID, epsilon, special.gaussian_delta(1.0, epsilon))
-    exact = tradeoff.beta_from_mu(GRID, 1.0)
+    exact = special.gaussian_tradeoff_lower(1.0, GRID)
     assert np.all(below <= exact + 1e-12)
     assert np.max(exact - below) < 1e-5
 
@@ -72,7 +72,7 @@ def test_delta_from_vertices_is_the_hockey_stick():
         assert value >= exact - 1e-15
     values = tradeoff.delta_from_tradeoff(np.array([[0.0, 1.0]]), alpha, beta)
     assert values.shape == (1, 2)
-    assert tradeoff.advantage(alpha, beta) == values[0, 0]
+    assert tradeoff.delta_from_tradeoff(0.0, alpha, beta) == values[0, 0]
 
 
 def test_pairs_and_back():
@@ -136,14 +136,12 @@ def test_risks_agree_with_each_other():
             assert risk == pytest.approx(tradeoff.bayes_risk_from_delta(delta, prior), abs=1e-12)
     fine = np.concatenate([[0.0], np.logspace(-9, 0, 20000)])
     for mu in (0.1, 1.0, 3.0):
-        curve = tradeoff.beta_from_mu(fine, mu)
+        curve = special.gaussian_tradeoff_lower(mu, fine)
         for prior in (0.01, 0.5, 0.8):
-            risk = tradeoff.bayes_risk_from_mu(mu, prior)
+            risk = PLDAccountant().compose(Gaussian(1.0 / mu)).get_bayes_risk(prior)
             dense = tradeoff.bayes_risk(fine, curve, prior)
             assert risk <= dense * (1 + 1e-14)
             assert risk == pytest.approx(dense, rel=1e-5)
-        assert tradeoff.advantage_from_mu(mu) == pytest.approx(2 * NORMAL.cdf(mu / 2) - 1)
-    assert tradeoff.bayes_risk_from_mu(1.0, 0.0) == 0.0
 
 
 def test_posterior():
@@ -179,7 +177,9 @@ def test_central_limit_encloses_gaussian_compositions():
     for sigma, steps in ((10.0, 10), (30.0, 1000), (5.0, 50), (1.0, 4)):
         limit = tradeoff.central_limit(1.0, sigma, steps)
         assert limit.mu == pytest.approx(math.sqrt(steps * math.expm1(sigma**-2)))
-        assert sandwiched(GRID, tradeoff.beta_from_mu(GRID, math.sqrt(steps) / sigma), limit)
+        assert sandwiched(
+            GRID, special.gaussian_tradeoff_lower(math.sqrt(steps) / sigma, GRID), limit
+        )
 
 
 def test_central_limit_encloses_a_composition():
@@ -215,21 +215,21 @@ def test_central_limit_of_tiny_noise_says_nothing():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: tradeoff.beta_from_mu(1.5, 1.0), ValueError, "alpha must be a number in [0, 1]"),
-        (lambda: tradeoff.beta_from_mu(0.5, -1.0), ValueError, "mu must be a number in [0, inf]"),
-        (lambda: tradeoff.beta_from_mu("a", 1.0), TypeError, "alpha must be"),
-        (lambda: tradeoff.beta_from_mu(math.nan, 1.0), ValueError, "got nan"),
         (
             lambda: tradeoff.beta_from_epsilon_delta(0.1, [1.0, 2.0], 0.1),
             ValueError,
             "delta must be of the shape of epsilon",
         ),
         (
-            lambda: tradeoff.advantage([0.0, 0.5, 0.4, 1.0], [1, 1, 1, 0]),
+            lambda: tradeoff.delta_from_tradeoff(0.0, [0.0, 0.5, 0.4, 1.0], [1, 1, 1, 0]),
             ValueError,
             "alpha must be an array rising",
         ),
-        (lambda: tradeoff.advantage([0.0, 1.0], [0.5, 0.2]), ValueError, "beta must be an array"),
+        (
+            lambda: tradeoff.delta_from_tradeoff(0.0, [0.0, 1.0], [0.5, 0.2]),
+            ValueError,
+            "beta must be an array",
+        ),
         (lambda: tradeoff.bayes_risk([0, 1], [1, 0], 2.0), ValueError, "prior must be"),
         (lambda: tradeoff.central_limit(0.0, 1.0, 5), ValueError, "sample_rate must be"),
         (lambda: tradeoff.central_limit(0.1, 0.0, 5), ValueError, "noise_multiplier must be"),

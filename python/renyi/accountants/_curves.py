@@ -136,7 +136,7 @@ class ReplacedCurve:
 
 
 class AttainedCurve:
-    """Lower ends of the worse direction of compositions; the upper ones tell nothing.
+    """Lower ends of the worse direction of compositions; the upper ones are trivial.
 
     Parameters
     ----------

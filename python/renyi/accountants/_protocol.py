@@ -45,7 +45,7 @@ class Accountant(Risks[Part]):
 
     @abstractmethod
     def _check_direction(self, direction: DirectionName) -> None:
-        """Raise `ValueError` where the accountant does not tell this direction from the other."""
+        """Raise `ValueError` where the accountant has no curve of one direction alone."""
 
     @overload
     def get_epsilon(self, delta: float, **question: Unpack[Question]) -> float: ...
@@ -66,8 +66,8 @@ class Accountant(Risks[Part]):
         delta : float or array_like of float
             In [0, 1].
         direction : {"remove", "add"}, optional
-            Of the neighbouring pair; by default the worse of both. Only where an accountant tells
-            them apart: `PLDAccountant`, unless records are replaced.
+            Of the neighbouring pair; by default the worse of both. Only where an accountant has
+            a curve for each: `PLDAccountant`, unless records are replaced.
         rtol : float
             In [1e-8, 0.1]: how far above the exact value the answer may be where lattices give it,
             as a relative width of delta. Further where they reach their cap.

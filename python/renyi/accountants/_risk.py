@@ -59,8 +59,8 @@ class Risks(Ledger[Part]):
         float or ndarray of float64
             In [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands cost
             little more than some. Where f is smooth and beta not tiny it is within 1e-8 of what
-            the accountant's deltas tell, relatively; within about 1e-5 at corners, and where
-            lattices answer.
+            follows from the accountant's deltas, relatively; within about 1e-5 at corners, and
+            where lattices answer.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class Risks(Ledger[Part]):
         """Return the largest advantage of a membership test, rounded up: max of 1 - alpha - beta.
 
         It is delta at epsilon = 0, the total variation distance. `RDPAccountant` takes all orders
-        together, which may tell more than delta, by one order, does.
+        together, which may be tighter than delta, by one order.
 
         Parameters
         ----------

@@ -254,7 +254,7 @@ class Lines:
         return lost
 
     def at_zero(self) -> float:
-        """Return f(0), rounded down: outcomes of infinite loss alone tell."""
+        """Return f(0), rounded down: only outcomes of infinite loss lower it."""
         infinite = float(self._tested(np.array([math.inf]))[0])
         return (1.0 - infinite) * (1.0 - ROUNDING) if infinite else 1.0
 

@@ -415,7 +415,7 @@ class OnLattice:
 
     def _epsilon(self, delta: float, enough: float) -> tuple[float, float]:
         low, high = self._lattice().epsilon_bounds(delta, enough)
-        # Next to no loss at all: delta at 0 may tell that none is needed.
+        # Nearly no loss: epsilon is 0 where delta(0) is at most the target.
         if low <= 0.0 < min(high, delta) and high > enough:
             high = 0.0 if self._lattice().delta_bounds(0.0, 0.0)[1] <= delta else high
         return low, high

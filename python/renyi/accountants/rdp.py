@@ -210,7 +210,7 @@ class RDPAccountant(Accountant[Part]):
         groups._largest = dict.fromkeys(DIRECTIONS)  # this curve is of no mechanism
         return groups._curve_of(None, 0.0)
 
-    # The curves keep one direction of one order each; all orders in both directions tell more.
+    # A curve keeps one order in one direction; all orders in both directions are tighter.
     def _betas(self, alpha: Array, direction: DirectionName | None) -> Array:
         if direction is not None:
             self._check_direction(direction)

@@ -15,7 +15,6 @@ towards 0: one above the reported epsilon refutes it, at the stated confidence.
 
 from __future__ import annotations
 
-from renyi.audit._figure import plot_attack
 from renyi.audit._one_run import (
     dirac_gradients,
     draw_canaries,
@@ -26,7 +25,12 @@ from renyi.audit._one_run import (
     one_run_p_value,
     one_run_parameter_bound,
 )
-from renyi.audit._rates import binomial_interval, epsilon_lower_bound, mu_lower_bound
+from renyi.audit._rates import (
+    binomial_interval,
+    epsilon_lower_bound,
+    mu_lower_bound,
+    plot_attack,
+)
 
 __all__ = [
     "binomial_interval",

@@ -1,4 +1,4 @@
-r"""Many runs: exact intervals of a test's error rates, and what they prove.
+r"""Many runs: exact intervals of a test's error rates, what they prove, and a figure of them.
 
 Intervals of a probability are exact (Clopper, Pearson 1934, doi 10.1093/biomet/26.4.404).
 
@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable
 from functools import cached_property, partial
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,13 @@ from renyi import special
 from renyi._engine import tail_bounds
 from renyi._search import bisected
 from renyi._validation import Range, count_of, integer_of, number_in, probability_of
+from renyi.plot import Accountant, plot_tradeoff
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Scores = npt.NDArray[np.float64]
+POINTS = 1001  # type I errors at which the band is drawn
 
 
 def scores_of(values: Any, name: str) -> Scores:
@@ -250,7 +255,7 @@ _quantile = np.vectorize(NormalDist().inv_cdf, otypes=[np.float64])
 # other unknown is left, and no threshold was chosen.
 
 FEWEST = 4  # scores beyond a threshold
-POINTS = np.linspace(-7.0, 7.0, 127)  # of the law of F, in about standard deviations
+DEVIATES = np.linspace(-7.0, 7.0, 127)  # of the law of F, in about standard deviations
 LARGEST = 700.0  # epsilon or mu
 
 
@@ -275,7 +280,7 @@ class _Order:
         """Ascending rates from 0 to 1, and the probabilities that F is larger, rounded up."""
         odds = self._middle / (1.0 - self._middle)
         spread = 1.0 / math.sqrt((self._n + 1.0) * self._middle * (1.0 - self._middle))
-        inner = 1.0 / (1.0 + np.exp(-POINTS * spread) / odds)
+        inner = 1.0 / (1.0 + np.exp(-DEVIATES * spread) / odds)
         rates = np.concatenate([[0.0], inner, [1.0]])
         # F > a if fewer than k of n are below a.
         kept = np.nextafter(1.0 - rates, 2.0).clip(0.0, 1.0)
@@ -337,3 +342,96 @@ def _thresholds(value: npt.ArrayLike) -> Scores:
     if limits.ndim != 1 or limits.size == 0 or np.isnan(limits).any():
         raise ValueError(f"threshold must be a number, or a list of them, got {value!r}")
     return limits
+
+
+def plot_attack(
+    present: Any,
+    absent: Any,
+    accountant: Accountant,
+    *,
+    confidence: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the errors of an attack at every threshold above the least that a guarantee allows.
+
+    The attack is a line of measured rates within a band. Both errors of the attack at every
+    threshold lie in the band together, with the confidence that is asked for; only a guarantee
+    that lies above the band somewhere is refuted, not one above the line.
+
+    Parameters
+    ----------
+    present, absent : array of shape (n,)
+        Scores of independent runs, as for `epsilon_lower_bound`. Those of the canaries of one run
+        depend on each other: their line may be drawn, and proves nothing.
+    accountant : PLDAccountant or RDPAccountant
+        What was reported.
+    confidence : float
+        In (0, 1), of the whole band, by the inequality of Dvoretzky, Kiefer and Wolfowitz for
+        either kind of runs (with the constant of Massart 1990, doi 10.1214/aop/1176990746). Where
+        few runs decide, near both ends, `epsilon_lower_bound` sees more.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the lines in it.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian, PLDAccountant
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.normal(1.0, 1.0, 999), rng.normal(0.0, 1.0, 999)
+    >>> plot_attack(*scores, PLDAccountant().compose(Gaussian(1.0)))  # doctest: +SKIP
+    """
+    first, second = scores_of(present, "present"), scores_of(absent, "absent")
+    axes = plot_tradeoff(accountant, labels=["guarantee"], ax=ax)
+    alpha, missed = attack_errors(first, second)
+    axes.plot(alpha, missed / first.size, color="#D55E00", linewidth=1.2, label="attack")
+    axes.fill_between(
+        *attack_band(first, second, confidence),
+        color="#D55E00",
+        alpha=0.2,
+        linewidth=0.0,
+        label=f"attack, {100.0 * confidence:g} % confidence",
+    )
+    axes.legend(frameon=False, loc="upper right")
+    return axes
+
+
+def attack_errors(
+    present: npt.NDArray[np.float64], absent: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the type I error and the number of missed records at every threshold."""
+    limits = np.unique(np.concatenate([present, absent]))[::-1]
+    quiet = np.searchsorted(np.sort(absent), limits)
+    missed = np.searchsorted(np.sort(present), limits)
+    alpha = np.concatenate([[0.0], 1.0 - quiet / absent.size])
+    return alpha, np.concatenate([[present.size], missed])
+
+
+def attack_band(
+    present: npt.NDArray[np.float64], absent: npt.NDArray[np.float64], confidence: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return type I errors, and between which numbers the type II error lies at all of them.
+
+    Each empirical distribution is off by more than sqrt(log(2/f) / (2n)) anywhere with probability
+    at most f, half of what may fail. Then a threshold of type I error a has a measured one within
+    a -+ w, and as one falls where the other rises, the type II errors measured there, of least and
+    of largest, widened by their own w.
+    """
+    depth = math.log(4.0 / failing_of(confidence))
+    off_alpha, off_beta = (math.sqrt(0.5 * depth / runs.size) for runs in (absent, present))
+    alpha, missed = attack_errors(present, absent)
+    beta = missed / present.size
+    at = np.linspace(0.0, 1.0, POINTS)
+    first = np.searchsorted(alpha, at - off_alpha)  # the smallest measured type I error
+    last = np.searchsorted(alpha, at + off_alpha, side="right") - 1
+    low = np.maximum(beta[last] - off_beta, 0.0)
+    high = np.minimum(beta[np.minimum(first, beta.size - 1)] + off_beta, 1.0)
+    return at, low, high

@@ -335,7 +335,7 @@ def calibrate(
 class _Runs:
     """Runs of a mechanism that depends on a number, with cached answers of the accountant.
 
-    An accountant whose answer tells both how far a run is from the target and whether it meets it
+    An accountant whose answer is both the distance of a run from the target and whether it meets it
     is asked once.
     """
 

@@ -13,7 +13,7 @@ from renyi.cli import output
 from renyi.cli.guarantee import INPUT_KEYS, emit_data, input_column, print_fixed, varying
 from renyi.cli.options import METHODS, UsageError
 from renyi.cli.output import Column, plain
-from renyi.cli.runs import require, runs
+from renyi.cli.runs import given_and_wanted, require, runs
 
 if TYPE_CHECKING:
     from renyi.theory.comparison import Row, SamplingRow
@@ -40,7 +40,7 @@ def compare(options: argparse.Namespace) -> int:
     from renyi.theory.comparison import compare as compared
 
     require(options, "noise_multiplier")
-    given, wanted = _given(options)
+    given, wanted = given_and_wanted(options, "compared")
     values = [float(value) for value in getattr(options, given)]
     keys = (*INPUT_KEYS, given)
     cells = [{**run, given: value} for run in runs(options) for value in values]
@@ -123,18 +123,6 @@ def _compare_noise(options: argparse.Namespace) -> int:
         return 0
     _print_sweep(options, found, TARGET_INPUTS, "noise_multiplier")
     return 0
-
-
-def _given(options: argparse.Namespace) -> tuple[str, str]:
-    if options.epsilon is not None and options.delta is not None:
-        raise UsageError("--epsilon excludes --delta: one is given, the other compared")
-    if options.epsilon is None:
-        if options.delta is None:
-            raise UsageError(
-                "--delta is required (a number strictly between 0 and 1), or --epsilon"
-            )
-        return "delta", "epsilon"
-    return "epsilon", "delta"
 
 
 def _names(options: argparse.Namespace) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from pathlib import Path
@@ -14,7 +13,14 @@ from renyi.cli import output
 from renyi.cli.guarantee import emit_data
 from renyi.cli.options import ACCOUNTANTS, POISSON, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import composition_statement, require, runs, scheme_of, uses_of
+from renyi.cli.runs import (
+    composition_statement,
+    given_and_wanted,
+    require,
+    runs,
+    scheme_of,
+    uses_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +34,7 @@ def account(options: argparse.Namespace) -> int:
     """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
     from renyi.mechanisms.assumptions import assumptions_of
 
-    given, wanted = _given(options)
+    given, wanted = given_and_wanted(options, "computed")
     mechanism = read_mechanism(options.file)
     cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
     with output.waiting("certified bounds"):
@@ -67,15 +73,6 @@ def account(options: argparse.Namespace) -> int:
         },
     )
     return 0
-
-
-def _given(options: argparse.Namespace) -> tuple[str, str]:
-    if options.epsilon is not None and options.delta is not None:
-        raise UsageError("--epsilon excludes --delta: one is given, the other computed")
-    if options.epsilon is None:
-        require(options, "delta")
-        return "delta", "epsilon"
-    return "epsilon", "delta"
 
 
 def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> None:
@@ -159,7 +156,7 @@ def report(options: argparse.Namespace) -> int:
             output.write_text(name, text())
             print(f"{made.headline}: {name}")
     if made.certificate is not None:
-        output.write_text(options.certificate, json.dumps(made.certificate, indent=1) + "\n")
+        output.write_certificate(options.certificate, made.certificate)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -51,7 +50,7 @@ def _write_certificate(options: argparse.Namespace, records: Sequence[dict[str, 
         made = accountant_of(options, records[0]).certificate(delta=records[0]["delta"])
     except ImportError as error:
         raise UsageError(f"--certificate: {error}") from None
-    output.write_text(options.certificate, json.dumps(made, indent=1) + "\n")
+    output.write_certificate(options.certificate, made)
 
 
 def delta(options: argparse.Namespace) -> int:

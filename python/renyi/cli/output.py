@@ -47,6 +47,11 @@ def write_text(name: str, text: str) -> None:
         raise OutputError(f"{name}: {error.strerror or error}") from None
 
 
+def write_certificate(name: str, certificate: Record) -> None:
+    """Write what `renyi check` verifies."""
+    write_text(name, json.dumps(certificate, indent=1) + "\n")
+
+
 def plain(value: float | int | None) -> str:
     """Return the shortest text that reads back as the same number.
 

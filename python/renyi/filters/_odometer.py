@@ -40,9 +40,9 @@ class PrivacyOdometer(Saved):
     delta : float
         In (0, 1): the probability that the loss ever exceeds what was said.
     orders : iterable of float, optional
-        Rényi orders in (1, 1e6], fixed before anything is seen; they count alike. One well-chosen
-        order is the sharpest. The default is a fine grid from 1.25 to 1e6 which counts most around
-        1 + log(1/delta); there it costs about 2/(order - 1) more than the best order.
+        Rényi orders in (1, 1e6], fixed before anything is released, of equal weights. One
+        well-chosen order is the sharpest. The default is a fine grid from 1.25 to 1e6 with most
+        weight around 1 + log(1/delta); there it costs about 2/(order - 1) more than the best order.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
 

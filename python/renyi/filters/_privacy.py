@@ -124,10 +124,10 @@ class PrivacyFilter(Filter):
         The budget; epsilon in (0, inf), delta in [0, 1). With 0 the largest losses are added up,
         which only mechanisms of bounded losses have.
     order : float, optional
-        The Rényi order in (1, 1e6] by which is counted, alone. It has to be fixed before anything
-        is seen; that of a planned run, `RDPAccountant.get_epsilon_and_order`, loses nothing on it.
-        By default there are several routes: the best order for Gaussian noise, with 23/32 of
-        delta; four orders around it, with 1/32 together; exact curves added up, with 1/4.
+        The only Rényi order used, in (1, 1e6]. It has to be fixed before anything is released; the
+        best one of a planned run is that of `RDPAccountant.get_epsilon_and_order`. By default there
+        are several routes: the best order for Gaussian noise, with 23/32 of delta; four orders
+        around it, with 1/32 together; exact curves added up, with 1/4.
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
     failure_delta : float

@@ -62,7 +62,7 @@ def minimise(
 
 
 def _direction(gradient: Array, pairs: list[tuple[Array, Array, float]]) -> Array:
-    """Return minus the gradient times the inverse of the Hessian that steps so far tell of."""
+    """Return minus the gradient times the inverse Hessian, estimated from the steps so far."""
     direction, stack = -gradient, []
     for s, y, rho in reversed(pairs):
         stack.append(rho * float(np.vdot(s, direction)))

@@ -21,8 +21,8 @@ Library = Literal["numpy", "jax", "torch"]
 class NoiseState(NamedTuple):
     """Steps so far, and the buffers of each array: NumPy arrays, whatever the library.
 
-    They belong together: ``mark`` tells, so that the buffers of one step are not taken for those
-    of another. What is in them is as secret as that of a `NoiseStream`.
+    ``mark`` is the same in all of them, so that the buffers of one step are not taken for those of
+    another. What is in them is as secret as that of a `NoiseStream`.
     """
 
     step: int

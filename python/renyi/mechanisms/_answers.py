@@ -8,17 +8,20 @@ from fractions import Fraction
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._rounding import exact_log_above
 from renyi._validation import NON_NEGATIVE, PROBABILITY, integer_of, number_in
 from renyi.mechanisms.algebra import (
-    LARGEST_LOSS,
-    SMALLEST_LOSS,
     Mechanism,
-    log_up,
-    pure_curve,
     set_fields,
     set_numbers,
 )
-from renyi.mechanisms.steps import NOTHING, REVEALED
+from renyi.mechanisms.steps import (
+    LARGEST_LOSS,
+    NOTHING,
+    REVEALED,
+    SMALLEST_LOSS,
+    pure_curve,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class RandomizedResponse(Mechanism):
         if not 0 < p < 1:
             return None
         ratio = p * (choices - 1) / (1 - p)
-        return log_up(max(ratio, 1 / ratio))
+        return exact_log_above(max(ratio, 1 / ratio))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,8 @@ import numpy as np
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, number_in, numbers_in, shortest
-from renyi.mechanisms.algebra import (
-    LARGEST_LOSS,
-    Mechanism,
-    UnsupportedMechanismError,
-    set_fields,
-    set_numbers,
-)
-from renyi.mechanisms.steps import REVEALED, linear_curve
+from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields, set_numbers
+from renyi.mechanisms.steps import LARGEST_LOSS, REVEALED, linear_curve
 from renyi.pairs import DominatingPair, ReversedPair
 from renyi.pairs.dominating import require_pair
 

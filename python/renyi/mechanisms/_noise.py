@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 import numpy as np
@@ -28,24 +28,19 @@ from renyi._validation import (
     numbers_in,
     shortest,
 )
-from renyi.mechanisms.algebra import (
-    LARGEST_LOSS,
-    SMALLEST_LOSS,
-    Mechanism,
-    UnsupportedMechanismError,
-    pure_curve,
-    set_fields,
-    set_numbers,
-)
+from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields, set_numbers
 from renyi.mechanisms.steps import (
+    LARGEST_LOSS,
     LARGEST_RDP,
     NOTHING,
     REPLACE,
     REVEALED,
+    SMALLEST_LOSS,
     CountedSteps,
     SampledStep,
     distance,
     gaussian_curve,
+    pure_curve,
     step_pair,
 )
 
@@ -393,7 +388,20 @@ class Staircase(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian(Mechanism):
+class _IntegerNoise(Mechanism):
+    """Noise of one parameter on an integer, and how far a record moves that."""
+
+    symmetric = True
+    dominates_removal = True
+
+    def __post_init__(self) -> None:
+        parameter, sensitivity = (field.name for field in fields(self))
+        set_numbers(self, **{parameter: FINITE_POSITIVE})
+        set_fields(self, sensitivity=integer_of(getattr(self, sensitivity), sensitivity, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian(_IntegerNoise):
     """Adds discrete Gaussian noise, of mass ∝ e^(-x^2 / (2 sigma^2)), to an integer.
 
     Parameters
@@ -420,15 +428,9 @@ class DiscreteGaussian(Mechanism):
 
     summary = "Discrete Gaussian noise, sigma {sigma}, sensitivity {sensitivity}"
     assumption = f"discrete Gaussian: {INTEGER}"
-    symmetric = True
-    dominates_removal = True
 
     sigma: float
     sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        set_numbers(self, sigma=FINITE_POSITIVE)
-        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         shift = distance(adjacency) * self.sensitivity
@@ -501,7 +503,7 @@ class MultivariateDiscreteGaussian(_ScaledNoise):
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplace(Mechanism):
+class DiscreteLaplace(_IntegerNoise):
     """Adds discrete Laplace noise, of mass ∝ e^(-|x| / scale), to an integer: geometric mechanism.
 
     Parameters
@@ -528,15 +530,9 @@ class DiscreteLaplace(Mechanism):
 
     summary = "Discrete Laplace noise, scale {scale}, sensitivity {sensitivity}"
     assumption = f"discrete Laplace: {INTEGER}"
-    symmetric = True
-    dominates_removal = True
 
     scale: float
     sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        set_numbers(self, scale=FINITE_POSITIVE)
-        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         shift = distance(adjacency) * self.sensitivity
@@ -564,7 +560,7 @@ class DiscreteLaplace(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class Skellam(Mechanism):
+class Skellam(_IntegerNoise):
     """Adds the difference of two Poisson variables of mean variance/2 each to an integer.
 
     Sums of such noise are such noise: what each of many clients adds has the law of one.
@@ -594,15 +590,9 @@ class Skellam(Mechanism):
 
     summary = "Skellam noise, variance {variance}, sensitivity {sensitivity}"
     assumption = f"Skellam: {INTEGER}"
-    symmetric = True
-    dominates_removal = True
 
     variance: float
     sensitivity: int = 1
-
-    def __post_init__(self) -> None:
-        set_numbers(self, variance=FINITE_POSITIVE)
-        set_fields(self, sensitivity=integer_of(self.sensitivity, "sensitivity", 1))
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of the largest shift, which dominates: masses fall on both sides."""

@@ -11,7 +11,6 @@ import html
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from string import Formatter
@@ -34,14 +33,11 @@ from renyi.mechanisms.steps import (
     SampledStep,
     distance,
     gaussian_pair,
-    linear_curve,
     mu_of,
+    pure_curve,
 )
 
 MOST_PRODUCTS = 10_000  # releases on one sample
-LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
-LARGEST = 1e300
-SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
 
 AnyMechanism = TypeVar("AnyMechanism", bound="Mechanism")
 
@@ -106,7 +102,7 @@ class Mechanism:
 
     def _headline(self) -> str:
         names = [name for _, name, _, _ in Formatter().parse(self.summary) if name]
-        return self.summary.format(**{name: shown(getattr(self, name)) for name in names})
+        return self.summary.format(**{name: printed(getattr(self, name)) for name in names})
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
@@ -651,15 +647,6 @@ def curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
     return known[0] if len(known) == 1 else known[0].larger(known[1])
 
 
-def pure_curve(loss: Fraction | float) -> RenyiCurve:
-    """Return the curve of pure differential privacy."""
-    if loss > LARGEST_LOSS:
-        return linear_curve(0.0, float(min(loss, LARGEST)) * (1.0 + 2.0**-50))
-    curve = Pair.approximate_privacy(float(loss) * (1.0 + 2.0**-52), 0.0).moment()
-    assert curve is not None  # two losses
-    return curve
-
-
 def sum_of_losses(
     parts: Iterable[tuple[Mechanism, int]], adjacency: Adjacency, direction: DirectionName
 ) -> Fraction | None:
@@ -674,25 +661,6 @@ def sum_of_losses(
             return None
         total += count * loss
     return total
-
-
-UP = Context(prec=50, rounding=ROUND_CEILING, Emax=10**6, Emin=-(10**6))
-
-
-def exp_up(value: Fraction) -> Fraction:
-    """Return an exponential, an ulp of 50 digits up: `decimal` rounds ln and exp correctly."""
-    return Fraction(UP.exp(_decimal_up(value)).next_plus(UP))
-
-
-def log_up(value: Fraction) -> Fraction:
-    """Return a logarithm rounded up, of a number of at least 1; next to 1 the number less 1."""
-    if value - 1 < Fraction(1, 10**40):
-        return value - 1
-    return Fraction(UP.ln(_decimal_up(value)).next_plus(UP))
-
-
-def _decimal_up(value: Fraction) -> Decimal:
-    return UP.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 def mechanism_of(value: Any) -> Mechanism:
@@ -723,7 +691,7 @@ def _part_of(part: Any) -> tuple[Mechanism, int]:
     return mechanism, count_of(count)
 
 
-def shown(value: object) -> str:
+def printed(value: object) -> str:
     """Return a field as it is printed."""
     return shortest(value) if isinstance(value, float) else str(value)
 

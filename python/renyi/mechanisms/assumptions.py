@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from renyi._adjacency import Adjacency
 from renyi.mechanisms._correlated import MatrixMechanism, TreeAggregation
 from renyi.mechanisms._selection import RepeatAndSelect
-from renyi.mechanisms.algebra import Composed, Mechanism, shown
+from renyi.mechanisms.algebra import Composed, Mechanism, printed
 from renyi.mechanisms.participation import CyclicPoisson
 from renyi.mechanisms.sampling import FixedSizeSampled, Sampling
 
@@ -181,7 +181,7 @@ def _filled(words: str, value: object, general: bool) -> str:
         numbers = _GENERAL
     else:
         names = [name for name in _GENERAL if f"{{{name}}}" in words]
-        numbers = {name: shown(getattr(value, name)) for name in names}
+        numbers = {name: printed(getattr(value, name)) for name in names}
         if numbers.get("picks") == "1":
             numbers["picks"] = "one"
     return " ".join(words.format(**numbers).split())

@@ -16,6 +16,7 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._rounding import exact_exp_above, exact_log_above
 from renyi._validation import integer_of, probability_of, uses_of
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
 from renyi.mechanisms.algebra import (
@@ -24,8 +25,6 @@ from renyi.mechanisms.algebra import (
     UnsupportedMechanismError,
     curve_of,
     curve_of_pairs,
-    exp_up,
-    log_up,
     mechanism_of,
     pair_of,
     set_fields,
@@ -205,10 +204,10 @@ class PoissonSampled(Sampling):
         rate = Fraction(self.sample_rate)
         if rate == 1 or loss == 0:
             return loss
-        grown = exp_up(loss)
+        grown = exact_exp_above(loss)
         if direction == "remove":
-            return log_up(1 + rate * (grown - 1))
-        return log_up(1 / (1 - rate + rate / grown))
+            return exact_log_above(1 + rate * (grown - 1))
+        return exact_log_above(1 / (1 - rate + rate / grown))
 
     @property
     def gaussian_steps(self) -> CountedSteps | None:

@@ -7,6 +7,7 @@ consists of them says so by `Mechanism.gaussian_steps`.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ MOST_SURE = 600.0  # -log of the chance that no record of a group is sampled, in
 SMALLEST_RATE = 1e-100  # also the smallest noise on all of the data; less counts as none
 SMALLEST_SAMPLED_NOISE = 1e-4
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
+LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
+SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
 
 
 class SampledStep(NamedTuple):
@@ -149,6 +152,15 @@ def linear_curve(rho: float, xi: float = 0.0) -> RenyiCurve:
     if max(rho, xi) <= LARGEST_RDP:
         return RenyiCurve.linear(rho, xi)
     return RenyiCurve.unbounded()
+
+
+def pure_curve(loss: Fraction | float) -> RenyiCurve:
+    """Return the curve of pure differential privacy."""
+    if loss > LARGEST_LOSS:
+        return linear_curve(0.0, float(min(loss, 1e300)) * (1.0 + 2.0**-50))
+    curve = Pair.approximate_privacy(float(loss) * (1.0 + 2.0**-52), 0.0).moment()
+    assert curve is not None  # two losses
+    return curve
 
 
 def gaussian_curve(noise: float, adjacency: Adjacency) -> RenyiCurve:

@@ -1,4 +1,4 @@
-"""Exact arguments and honest digits, shared by the reference functions."""
+"""Exact arguments and correct digits, shared by the reference functions."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from renyi._rounding import above
 from renyi._strict_json import read_number, written
 from renyi._validation import Range, adjacency_of, number_in, one_of, shortest, visible
 from renyi.mechanisms import Mechanism
-from renyi.release._laws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
+from renyi.release._draws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 
 CONFIDENCE = Range(0.0, 1.0, "()")
 SCALE = Range(0.0, 2.0**1000, "(]")

@@ -18,7 +18,6 @@ from renyi.ledger import Ledger
 from renyi.mechanisms import Exponential, Mechanism
 from renyi.noise import SecureGenerator
 from renyi.noise.generator import generator_of
-from renyi.release._choice import Exponents, chosen, of_ranks, of_utilities
 from renyi.release._columns import (
     Grid,
     bounds_of,
@@ -29,7 +28,7 @@ from renyi.release._columns import (
     sides_of,
     utilities_of,
 )
-from renyi.release._laws import REDUCED, Noise, noise_of
+from renyi.release._draws import REDUCED, Exponents, Noise, chosen, noise_of, of_ranks, of_utilities
 from renyi.release._release import Release
 
 MOST_CANDIDATES = 1 << 24
@@ -304,8 +303,8 @@ class Releases:
             begin with -inf and end with inf.
         categories : iterable, optional
             What values are compared with: strings, numbers below 2^53 or booleans, all different.
-            Either this or ``bins``, which must not depend on the data: a cell that is there
-            because a record is tells that it is.
+            Either this or ``bins``, which must not depend on the data: a cell that exists
+            because a record is in it reveals that record.
         epsilon, rho, noise, note
             As for `count`.
 

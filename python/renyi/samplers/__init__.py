@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from renyi.samplers.basic import BatchSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
-from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler
-from renyi.samplers.schemes import CyclicPoissonSampler, TruncatedPoissonSampler, pad_batch
+from renyi.samplers.basic import (
+    BatchSampler,
+    CyclicPoissonSampler,
+    FixedSizeSampler,
+    PoissonSampler,
+    TruncatedPoissonSampler,
+    pad_batch,
+)
+from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler, ShuffledSampler
 from renyi.samplers.users import UserRows, bound_contributions
 
 __all__ = [

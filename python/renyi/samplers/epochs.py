@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from renyi._states import Run, secrets_of
+from renyi._states import Run, entries_of, secrets_of
 from renyi._validation import count_of, integer_of
 from renyi.matrix import BandedToeplitz, FixedEpochs
 from renyi.mechanisms import (
@@ -16,9 +17,102 @@ from renyi.mechanisms import (
     MatrixMechanism,
     Mechanism,
     RandomAllocation,
+    ShuffledBatches,
 )
-from renyi.samplers.basic import BatchSampler, Indices, Place, times
-from renyi.samplers.schemes import Groups, checked_groups
+from renyi.samplers.basic import BatchSampler, Groups, Indices, Place, checked_groups, times
+
+
+def _parts_of(population: int, batches: Any) -> int:
+    """Return a number of parts that a population can be cut into."""
+    parts = integer_of(batches, "batches", 1)
+    if parts > population:
+        raise ValueError(
+            f"batches must be an integer in [1, {population}], the population, got {batches!r}"
+        )
+    return parts
+
+
+def _part(population: int, parts: int, number: int) -> slice:
+    """Return the records of a batch, counted from 1, of parts whose sizes differ by at most one."""
+    batch = (number - 1) % parts
+    return slice(batch * population // parts, (batch + 1) * population // parts)
+
+
+class ShuffledSampler(BatchSampler):
+    """Epochs of disjoint batches: the records in a new random order, cut into equal parts.
+
+    The sizes of an epoch's batches differ by at most one, and every record is in one of them.
+    Shuffling hides nothing from an observer of all batches: an epoch costs one full release.
+
+    Parameters
+    ----------
+    population : int
+        Number of records, at least 1.
+    batches : int
+        Batches to an epoch, in [1, population].
+    epochs : int, optional
+        Number of epochs to iterate over; without end by default.
+    generator
+        As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Examples
+    --------
+    >>> from renyi.mechanisms import Gaussian
+    >>> sampler = ShuffledSampler(10, 3, epochs=1)
+    >>> sorted(len(batch) for batch in sampler)
+    [3, 3, 4]
+    >>> sampler.mechanism(Gaussian(1.1), steps=4)  # the second epoch has begun
+    Composed((ShuffledBatches(mechanism=Gaussian(noise_multiplier=1.1), batches=3), 2))
+    """
+
+    _kind, _parameters = "shuffled", ("batches",)
+
+    def __init__(
+        self, population: int, batches: int, *, epochs: int | None = None, generator: Any = None
+    ) -> None:
+        super().__init__(population, None, generator)
+        self.batches = _parts_of(self.population, batches)
+        self.steps = None if epochs is None else count_of(epochs, "epochs") * self.batches
+
+    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
+        """Return `ShuffledBatches`, once for every epoch that ``steps`` batches begin."""
+        epochs = -(-count_of(steps, "steps") // self.batches)
+        return times(ShuffledBatches(base, self.batches), epochs)
+
+    def _progress(self, layout: Indices | None) -> dict[str, Any]:
+        # Of an epoch under way; the accounting takes it as known.
+        return {"order": np.empty(0, np.int64) if layout is None else layout.copy()}
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices | None:
+        order = np.asarray(entries_of(state, "order")[0])
+        if order.size == 0 and drawn % self.batches == 0:
+            return None
+        if not _is_permutation(order, self.population):
+            raise ValueError(
+                f"state must hold an order with each of {self.population} records once, or none "
+                f"between epochs, got an array of {order.dtype} of shape {order.shape}"
+            )
+        return order.astype(np.int64)
+
+    def _draw(self, number: int, layout: Indices | None) -> tuple[Indices, Indices]:
+        if layout is None or (number - 1) % self.batches == 0:
+            layout = self.generator.core.permutation(self.population)
+        return layout[_part(self.population, self.batches, number)].copy(), layout
+
+
+def _is_permutation(order: npt.NDArray[Any], count: int) -> bool:
+    if order.dtype.kind not in "iu" or order.shape != (count,):
+        return False
+    if order.min() < 0 or order.max() >= count:
+        return False
+    seen = np.zeros(count, bool)
+    seen[order] = True
+    return bool(seen.all())
 
 
 class _Bins(NamedTuple):
@@ -190,12 +284,7 @@ class FixedOrderSampler(BatchSampler):
 
     def __init__(self, population: int, batches: int, *, steps: int | None = None) -> None:
         super().__init__(population, steps, None)
-        self.batches = integer_of(batches, "batches", 1)
-        if self.batches > self.population:
-            raise ValueError(
-                f"batches must be an integer in [1, {self.population}], the population, "
-                f"got {batches!r}"
-            )
+        self.batches = _parts_of(self.population, batches)
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return the `MatrixMechanism` of ``steps`` releases with independent Gaussian noise."""
@@ -206,6 +295,5 @@ class FixedOrderSampler(BatchSampler):
         return MatrixMechanism(independent, base.noise_multiplier, FixedEpochs(self.batches))
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
-        batch = (number - 1) % self.batches
-        first, last = (k * self.population // self.batches for k in (batch, batch + 1))
-        return np.arange(first, last), None
+        part = _part(self.population, self.batches, number)
+        return np.arange(part.start, part.stop), None

@@ -55,7 +55,7 @@ class DPSGD:
     domain : Ball or Box, optional
         A convex set: after every update all parameters, one array after the other as one vector,
         are moved to its nearest point (projected noisy SGD). Steps are accounted as without it;
-        for one pass of which only the last iterate is seen, `PNSGD` knows better.
+        if only the last iterate of one pass is released, `PNSGD` proves a smaller epsilon.
     accountant : PLDAccountant or RDPAccountant, optional
         Where steps are recorded, possibly among other mechanisms; by default a new PLDAccountant,
         on a grid an RDPAccountant.

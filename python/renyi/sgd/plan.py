@@ -44,13 +44,13 @@ from renyi.mechanisms import (
 from renyi.mechanisms.participation import Participation
 from renyi.samplers.basic import (
     BatchSampler,
+    CyclicPoissonSampler,
     FixedSizeSampler,
     Indices,
     PoissonSampler,
-    ShuffledSampler,
+    TruncatedPoissonSampler,
 )
-from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler
-from renyi.samplers.schemes import CyclicPoissonSampler, TruncatedPoissonSampler
+from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler, ShuffledSampler
 from renyi.sgd.grid import Grid, check_spacing, spacing_of
 from renyi.sgd.rules import bound_of
 from renyi.sgd.updates import Schedule, checked_schedule

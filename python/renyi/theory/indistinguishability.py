@@ -246,9 +246,9 @@ def _discrete_tail(pair: DiscretePair, epsilon: float) -> tuple[float, float]:
         of_p, of_q = np.log(p), np.log(q)
         # Logarithms are right to an ulp or two of themselves, their difference to half an ulp.
         loss, margin = of_p - of_q, 2.0**-50 * (np.abs(of_p) + np.abs(of_q))
-        sure = (q == 0.0) & (epsilon < math.inf) | (loss - margin > epsilon)
+        certain = (q == 0.0) & (epsilon < math.inf) | (loss - margin > epsilon)
         counted = (q == 0.0) | (loss + margin > epsilon)
-    lower, upper = math.fsum(p[sure]), math.fsum(p[counted])
+    lower, upper = math.fsum(p[certain]), math.fsum(p[counted])
     return max(below(lower), 0.0), min(above(upper), 1.0) if upper else 0.0
 
 

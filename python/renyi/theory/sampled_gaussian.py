@@ -32,7 +32,6 @@ __all__ = [
     "largest_order",
     "moments_leading_term",
     "published_bounds",
-    "rdp_bound",
     "truncated_cdp_bound",
 ]
 
@@ -46,47 +45,9 @@ _ORDER = Range(1.0, 1e6, "(]")
 POISSON, FIXED = ("poisson", "add_remove"), ("fixed_size", "replace_one")
 
 
-def rdp_bound(q: float, sigma: float, alpha: float) -> float:
-    """Return the closed-form upper bound on the Rényi-DP of order ``alpha``.
-
-    `renyi.special.rdp_sampled_gaussian_bound` gives NaN where the theorem does not apply; here the
-    error says why.
-
-    Parameters
-    ----------
-    q : float
-        Sampling rate, in [0, 1/5].
-    sigma : float
-        Noise multiplier, in [4, inf].
-    alpha : float
-        Order, above 1 and at most ``largest_order(q, sigma)``.
-
-    Returns
-    -------
-    float
-        ``2 q^2 alpha / sigma^2``, rounded up; at most 4 times the exact value.
-
-    Raises
-    ------
-    ValueError
-        If a condition of the theorem fails; the message names it, with both of its sides.
-
-    References
-    ----------
-    Mironov, Talwar, Zhang 2019, arXiv 1908.10530, Theorem 11.
-
-    Examples
-    --------
-    >>> rdp_bound(0.125, 4.0, 2.0)
-    0.00390625
-    >>> rdp_bound(0.125, 4.0, 8.0)
-    Traceback (most recent call last):
-        ...
-    ValueError: alpha must be at most sigma^2 L/2 - 2 log(sigma) = 3.32453169 (c1), got 8.0
-    """
+def _closed_form(q: float, sigma: float, alpha: float) -> float:
+    """Return `renyi.special.rdp_sampled_gaussian_bound`, or name the condition that fails."""
     _require_range(q, sigma)
-    if not 1.0 < alpha < math.inf:
-        raise ValueError(f"alpha must be in (1, inf), got {alpha!r}")
     bound = float(rdp_sampled_gaussian_bound(q, sigma, alpha))
     if math.isnan(bound):
         raise ValueError(_violation(q, sigma, alpha))
@@ -111,7 +72,8 @@ def largest_order(
     -------
     float
         The supremum of the permitted orders, rounded down (relative distance below 1e-11), so that
-        ``rdp_bound`` accepts it; infinity where ``q`` is 0 or ``sigma`` is infinite.
+        `renyi.special.rdp_sampled_gaussian_bound` holds there; infinity where ``q`` is 0 or
+        ``sigma`` is infinite.
 
     Raises
     ------
@@ -324,7 +286,7 @@ def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBou
         _row(
             "Mironov et al. 2019, Theorem 11",
             POISSON,
-            lambda: rdp_bound(q, sigma, alpha),
+            lambda: _closed_form(q, sigma, alpha),
         ),
         _row(
             "Mironov et al. 2019, exact",

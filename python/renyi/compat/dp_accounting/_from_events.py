@@ -12,7 +12,7 @@ from dp_accounting import NeighboringRelation, dp_event
 
 from renyi import pairs
 from renyi._rounding import above
-from renyi.compat._rounding import at_least, at_most
+from renyi._validation import float_above
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -146,7 +146,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Mechanism:
     rate = _at_least_0(event.noise_parameter, "Noise parameter")
     if rate == 0.0 or rate == math.inf:  # at 0 dp_accounting protects nothing
         return EVERYTHING
-    return DiscreteLaplace(at_most(1 / Fraction(rate)), event.sensitivity)
+    return DiscreteLaplace(-float_above(-1 / Fraction(rate)), event.sensitivity)
 
 
 def _discrete_gaussian(event: Any, relation: Any) -> Mechanism:
@@ -166,7 +166,7 @@ def _randomized_response(event: Any, relation: Any) -> Mechanism:
     if relation == NeighboringRelation.REPLACE_SPECIAL:
         return _response_or_uniform(noise, buckets)
     exact = 1 - Fraction(noise) * Fraction(buckets - 1, buckets)
-    return RandomizedResponse(at_least(exact), buckets)
+    return RandomizedResponse(float_above(exact), buckets)
 
 
 def _response_or_uniform(noise: float, buckets: int) -> Mechanism:
@@ -175,7 +175,7 @@ def _response_or_uniform(noise: float, buckets: int) -> Mechanism:
     The noise is lowered by more than what doubles round of the probabilities.
     """
     other = Fraction(noise) * (1 - Fraction(1, 2**50)) * Fraction(buckets - 1, buckets)
-    answer = (at_least(1 - other), float(other))
+    answer = (float_above(1 - other), float(other))
     return PrivacyLoss(pairs.DiscretePair(answer, (1.0 / buckets, 1.0 - 1.0 / buckets)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dp_accounting import dp_event
 
 from renyi import mechanisms as own
-from renyi.compat._rounding import at_least, at_most
+from renyi._validation import float_above
 from renyi.mechanisms import Mechanism
 
 __all__ = ["to_dp_event"]
@@ -88,7 +88,7 @@ def _on(name: str, **fields: str) -> Callable[[Any], Written]:
 
 
 def _discrete_laplace(mechanism: own.DiscreteLaplace) -> Written:
-    rate = at_least(1 / Fraction(mechanism.scale))
+    rate = float_above(1 / Fraction(mechanism.scale))
     fields = {"noise_parameter": rate, "sensitivity": mechanism.sensitivity}
     return "DiscreteLaplaceDpEvent", fields
 
@@ -98,7 +98,7 @@ def _response(mechanism: own.RandomizedResponse) -> Written:
     noise = (1 - p) * Fraction(buckets, buckets - 1) if buckets > 1 else Fraction(1)
     if noise > 1:
         return _none(mechanism)  # the truth is the least probable answer
-    fields = {"noise_parameter": at_most(noise), "num_buckets": buckets}
+    fields = {"noise_parameter": -float_above(-noise), "num_buckets": buckets}
     return "RandomizedResponseDpEvent", fields
 
 

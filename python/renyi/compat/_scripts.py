@@ -1,4 +1,4 @@
-"""The privacy statement of DP-SGD, with the arguments and the numbers of TensorFlow Privacy."""
+"""What scripts of TensorFlow Privacy and Opacus call: divergences, conversion, the statement."""
 
 from __future__ import annotations
 
@@ -7,14 +7,127 @@ import textwrap
 from collections.abc import Callable
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
-from renyi._validation import integer_of, one_of
+import numpy as np
+import numpy.typing as npt
+
+from renyi._validation import float_above, integer_of, one_of
 from renyi.accountants import PLDAccountant, RDPAccountant
-from renyi.compat._rounding import at_least, at_most
-from renyi.mechanisms import Gaussian, GaussianMixture, Mechanism, PoissonSampled
+from renyi.mechanisms import Gaussian, GaussianMixture, Mechanism, PoissonSampled, RDPCurve
 
-__all__ = ["compute_dp_sgd_privacy_statement"]
+__all__ = ["compute_dp_sgd_privacy_statement", "compute_rdp", "get_privacy_spent"]
+
+LARGEST_ORDER = 1e6
+
+
+def compute_rdp(
+    q: float, noise_multiplier: float, steps: int, orders: npt.ArrayLike
+) -> float | npt.NDArray[np.float64]:
+    """Return the Rényi divergences of a run of DP-SGD, rounded up.
+
+    Parameters
+    ----------
+    q : float
+        Poisson sampling rate, in [0, 1].
+    noise_multiplier : float
+        In [0, inf].
+    steps : int
+        In [0, 10^9].
+    orders : float or array_like of float
+        In [1, 1e6].
+
+    Returns
+    -------
+    float or ndarray of float64
+        Of the shape of ``orders``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments outside these ranges.
+
+    Examples
+    --------
+    >>> compute_rdp(q=0.01, noise_multiplier=1.0, steps=1000, orders=[2, 8, 32]).round(4)
+    array([1.71800000e-01, 8.93600000e-01, 1.12462759e+04])
+    """
+    step = PoissonSampled(Gaussian(noise_multiplier), q)
+    values = RDPAccountant().compose(step, steps).get_rdp(orders)
+    return values if values.shape else float(values)
+
+
+@overload
+def get_privacy_spent(
+    orders: npt.ArrayLike, rdp: npt.ArrayLike, target_eps: None = None,
+    target_delta: None = None, *, delta: float,
+) -> tuple[float, float]: ...  # fmt: skip
+@overload
+def get_privacy_spent(
+    orders: npt.ArrayLike, rdp: npt.ArrayLike, target_eps: float | None = None,
+    target_delta: float | None = None,
+) -> tuple[float, float, float]: ...  # fmt: skip
+def get_privacy_spent(
+    orders: npt.ArrayLike,
+    rdp: npt.ArrayLike,
+    target_eps: float | None = None,
+    target_delta: float | None = None,
+    *,
+    delta: float | None = None,
+) -> tuple[float, ...]:
+    """Return the guarantee of Rényi divergences, by the optimal conversion, rounded up.
+
+    Parameters
+    ----------
+    orders, rdp : float or array_like of float
+        Distinct orders above 1 and the divergence of each. Orders above 1e6 are not used.
+    target_eps, target_delta : float, optional
+        One of them, as in TensorFlow Privacy.
+    delta : float, optional
+        Instead, as in Opacus.
+
+    Returns
+    -------
+    tuple of float
+        As in TensorFlow Privacy epsilon, delta and the best order; for ``delta`` as in Opacus
+        epsilon and the best order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not exactly one target is given, or a number is not permitted.
+
+    Examples
+    --------
+    >>> orders = [2, 4, 8, 16, 32]
+    >>> epsilon, delta, order = get_privacy_spent(
+    ...     orders, compute_rdp(0.01, 1.1, 1000, orders), target_delta=1e-5
+    ... )
+    >>> round(epsilon, 4), delta, order
+    (1.7958, 1e-05, 8.0)
+    """
+    targets = [target_eps, target_delta, delta]
+    if sum(target is not None for target in targets) != 1:
+        raise ValueError(
+            "exactly one of target_eps, target_delta and delta must be given, got "
+            f"{targets[0]!r}, {targets[1]!r} and {targets[2]!r}"
+        )
+    accountant = _accountant_of(np.atleast_1d(orders), np.atleast_1d(rdp))
+    if delta is not None:
+        return accountant.get_epsilon_and_order(delta)
+    if target_delta is not None:
+        epsilon, order = accountant.get_epsilon_and_order(target_delta)
+        return epsilon, target_delta, order
+    assert target_eps is not None
+    found, order = accountant.get_delta_and_order(target_eps)
+    return target_eps, found, order
+
+
+def _accountant_of(orders: npt.NDArray[Any], rdp: npt.NDArray[Any]) -> RDPAccountant:
+    curve = RDPCurve(orders.tolist(), rdp.tolist())
+    used = [order for order in curve.orders if order <= LARGEST_ORDER]
+    return RDPAccountant(orders=used).compose(curve)
+
 
 # Those of dp_accounting, which TensorFlow Privacy uses.
 ORDERS = (*(1 + x / 10 for x in range(1, 100)), *range(11, 64), 128, 256, 512, 1024)
@@ -97,12 +210,12 @@ def compute_dp_sgd_privacy_statement(
             f"(0, 1), got {batch_size!r}, {num_epochs!r} and {delta!r}"
         )
     exact = Fraction(batch, examples)
-    rate = at_least(exact)
+    rate = float_above(exact)
     noise = noise_multiplier / 2.0 if used_microbatching else noise_multiplier
     once, steps = math.ceil(num_epochs), math.ceil(Fraction(num_epochs) / exact)
 
     def table(size: int) -> str:
-        plain = _epsilon(kind, Gaussian(at_most(Fraction(noise) / size)), once, delta)
+        plain = _epsilon(kind, Gaussian(-float_above(-Fraction(noise) / size)), once, delta)
         return _lines(plain, KINDS[kind](noise, rate, steps, size, delta))
 
     users = _bound_of_users(max_examples_per_user)
@@ -184,7 +297,7 @@ def _sampled_by_pld(noise: float, rate: float, steps: int, size: int, delta: flo
         return _epsilon("PLD", PoissonSampled(Gaussian(noise), rate), steps, delta)
     p = Fraction(rate)
     exact = [math.comb(size, j) * p**j * (1 - p) ** (size - j) for j in range(1, size + 1)]
-    drawn = [at_least(weight) for weight in exact]  # up: moves further
+    drawn = [float_above(weight) for weight in exact]  # up: moves further
     none = max(float(1 - sum(map(Fraction, drawn))), 0.0)
     return _epsilon("PLD", GaussianMixture(noise, range(size + 1), (none, *drawn)), steps, delta)
 
