@@ -159,7 +159,7 @@ def test_tails_of_compositions_of_finite_pairs(pairs_of, levels):
         for epsilon in rng.uniform(losses.min(), losses.max(), levels):
             if np.abs(losses - epsilon).min() < 1e-3:
                 continue
-            lower, upper = loss_tail([((p, q), 4)], epsilon)
+            lower, upper = loss_tail([((p, q), 4)], epsilon, rtol=1e-5)
             exact = many_p[losses > epsilon].sum()
             assert lower - 1e-12 <= exact <= upper + 1e-12
             assert upper - lower <= 1e-3
