@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/pair/composition.hpp"
 #include "renyi/pair/moment.hpp"
 #include "renyi/pair/operations/basic.hpp"
 
@@ -56,6 +57,16 @@ PairPointer Pair::sampled(double rate) const {
 
 Spans spans_at(const Pair& pair, Side side, const std::vector<double>& losses) {
     return pair.spans(side, AtLosses(losses));
+}
+
+Composition Composer::composition() const {
+    Composition found{{}, pairs_.parts, curves_.parts};
+    found.steps.reserve(steps_.size());
+    for (const auto& [step, count] : steps_) {
+        const auto [q, sigma, records] = step;
+        found.steps.push_back({q, sigma, count, records});
+    }
+    return found;
 }
 
 }  // namespace renyi

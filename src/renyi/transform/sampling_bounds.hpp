@@ -50,11 +50,11 @@ private:
 //
 // Computed without its cancelling part, K = log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
 //
-// Between whole orders the upper kinds are linear: K of the sampled mechanism is convex and 0 at alpha = 1. Unless told
-// otherwise they are cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and where the cut
-// sets in, the slope of the general kind may fall: every value is a bound, but K need not be convex there. The lower
-// kind between n and n+1 is the larger of the lines through (n-1, n) and (n+1, n+2), below every convex K through these
-// points.
+// Between whole orders the upper kinds are linear: K of the sampled mechanism is convex and 0 at alpha = 1. By default
+// they are cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and where
+// the cut sets in, the slope of the general kind may fall: every value is a bound, but K need not be convex there. The
+// lower kind between n and n+1 is the larger of the lines through (n-1, n) and (n+1, n+2), below every convex K through
+// these points.
 //
 // q = 1 is the base itself, q = 0 nothing. Infinite beyond the last whole order at which the base is finite.
 enum class PoissonBoundKind { general, tight, lower };
@@ -112,8 +112,8 @@ std::vector<CentralMoment> even_central_moments(const RenyiCurve& base, int last
 // - 1)^l], if one pair reaches the base at every order, as the Gaussian does. B_l is known to l = 256 for the Gaussian,
 // for others as far as the digits of K_j let it (even_central_moments, some 40); above, the term of Theorem 9 stands.
 //
-// Between whole orders K is linear: K of the sampled mechanism is convex and 0 at alpha = 1. Unless told otherwise it is
-// cut at (alpha-1) log(1 + gamma m) (Balle, Barthe, Gaboardi 2018, Theorem 9); at gamma = 1 at the base itself. Every
+// Between whole orders K is linear: K of the sampled mechanism is convex and 0 at alpha = 1. By default it is cut
+// at (alpha-1) log(1 + gamma m) (Balle, Barthe, Gaboardi 2018, Theorem 9); at gamma = 1 at the base itself. Every
 // value is a bound; K need not be convex where a minimum changes sides. gamma = 0 is nothing.
 class FixedSizeBound final : public RenyiCurve {
 public:
