@@ -320,7 +320,8 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     }
     if (!(range.last < kInfinity)) {
         // The density itself has the factor 1 - q + q e^w at most. Nodes: s f(x) + integral.
-        const double moved = is_moved && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
+        const double from_x = std::max(x_[last], range.first);
+        const double moved = is_moved && law_.weighted() ? std::max(from_x - law_.c, 0.0) : from_x;
         const double turned = y > 0.0 ? line.low[last] : line.turned;
         keep(slope * line.re[last] - y * turned + line.right + (is_moved ? 0.0 : line.fixed[last]) + kHalfOverDensity +
              range.spacing - 0.5 * moved * moved);
