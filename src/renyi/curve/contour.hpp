@@ -34,7 +34,7 @@ struct Effort {
 
 constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5, false};  // e^-37 < 2^-53; beyond, the split sum is faster
 constexpr Effort kLastEffort{37.0, 1 << 13, 2e7, true};    // where that has no answer: some ten milliseconds
-constexpr Effort kShortEffort{37.0, 1 << 12, 1e6, true};   // a tenth of it
+constexpr Effort kShortEffort{37.0, 1 << 12, 3e6, true};   // a part of it
 
 // A composition of fixed steps and of `times` repetitions of repeated ones, whose transform is evaluated once on the
 // nodes of a contour and serves every epsilon, delta and number of repetitions near those it was placed for: each

@@ -22,7 +22,7 @@ constexpr double kFewIncluded = 30.0;                       // nats
 constexpr double kLeastTilt = 3.0, kMostSpent = 8.0;        // as in measure_inversion.cpp
 constexpr double kFarthest = 80.0;                          // of tilts
 constexpr double kWithoutTilt = 30.0, kLeastWithout = 0.3;  // the first over c^2
-constexpr int kMostPlacements = 4, kMostTurns = 60, kMostNewton = 8;
+constexpr int kMostPlacements = 4, kMostTurns = 60, kFewTurns = 8, kMostNewton = 8;
 constexpr double kReach = 0.5;                                    // of a line, in units of 1/t
 constexpr double kRough = 1e-4, kEnd = 1e-10, kLeastEnd = 1e-16;  // of epsilon; the last is absolute
 constexpr double kOverlap = 0.1;                                  // nats, and of a deviation
@@ -432,9 +432,9 @@ Bracket InclusionLine::delta(double epsilon) {
 }
 
 // Where delta is about the one sought, on rough lines: Newton's method in a bracket.
-double InclusionLine::search(double delta) {
+double InclusionLine::search(double delta, int most_turns) {
     double low = 0.0, high = kInfinity, epsilon = guess(delta);
-    for (int turn = 0; turn < kMostTurns && !(high - low < kRough * low); ++turn) {
+    for (int turn = 0; turn < most_turns && !(high - low < kRough * low); ++turn) {
         if (!(epsilon > low && epsilon < high)) epsilon = high < kInfinity ? 0.5 * (low + high) : 2.0 * low + 1.0;
         const bool placed = place(epsilon, true);
         const Reading r = read(epsilon);
@@ -489,7 +489,7 @@ double InclusionLine::end_of(double delta, double epsilon, double direction) {
 Bracket InclusionLine::epsilon(double delta, bool in_any_case) {
     constexpr Bracket kNothing{-kInfinity, kInfinity};
     find_overlaps();
-    double epsilon = search(delta);
+    double epsilon = search(delta, in_any_case ? kMostTurns : kFewTurns);
     bound_without(epsilon);
     if (log_chernoff(without_, epsilon) > std::log(delta) - (in_any_case ? 0.0 : kLittle)) return kNothing;
     bool is_found = false;

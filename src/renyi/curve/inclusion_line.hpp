@@ -72,7 +72,7 @@ private:
     void sum_nodes(double end);
     void sum_block(double first);
     Reading read(double epsilon) const noexcept;
-    double search(double delta);
+    double search(double delta, int most_turns);
     double on_line(double delta, double epsilon) const noexcept;
     double end_of(double delta, double epsilon, double direction);
 

@@ -22,7 +22,7 @@ namespace {
 constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
 constexpr double kServes = 1e-10;  // the same of other routes
 constexpr double kUseful = 1e-9, kEnough = 5e-9;  // and that of delta and epsilon which needs no second route
-constexpr double kHopeless = 1e-6;  // and of epsilon where a long line does not help any more
+constexpr double kTarget = 1e-8;    // and of epsilon, from which on no long line is tried
 constexpr double kNear = 0.1;      // and at which the next question may start from the answer
 constexpr double kLeastResolved = 1e-303;  // of delta; below, sums of parts lose digits to the least double
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
@@ -225,7 +225,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
                      (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() || with_zero() ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
-                     is_narrow(answer, kHopeless) || with_long_line(kLastEffort);
+                     is_narrow(answer, kTarget) || with_long_line(kLastEffort);
     return answer;
 }
 

@@ -369,10 +369,11 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     }
     if (!(range.last < kInfinity)) {
         // The density itself has the factor 1 - q + q e^w at most, of every record. Nodes: s f(x) + integral.
-        const double moved = is_moved && law_.weighted() ? std::max(x_[last] - law_.c, 0.0) : x_[last];
+        const double from_x = std::max(x_[last], range.first);
+        const double moved = is_moved && law_.weighted() ? std::max(from_x - law_.c, 0.0) : from_x;
         const bool has_tail = is_moved && law_.weighted() && law_.group;
         const double log_tail =
-            has_tail ? law_.group->log_tail(x_[last]) + kHalfLog2Pi : kHalfOverDensity - 0.5 * moved * moved;
+            has_tail ? law_.group->log_tail(from_x) + kHalfLog2Pi : kHalfOverDensity - 0.5 * moved * moved;
         const double turned = y > 0.0 ? line.low[last] : line.turned;
         keep(slope * line.re[last] - y * turned + line.right + (is_moved ? 0.0 : line.fixed[last]) + log_tail +
              range.spacing);
