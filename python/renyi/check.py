@@ -617,12 +617,14 @@ def log_moment(law: Law, direction: str, alpha: Any) -> Any:
         inside = integral(integrand, arb(0), arb(1)).real
         return (low / 2 + high * (-value).exp() / 2 + inside).log()
     cut, total = arb(0), arb(0)
-    if law.rho is not None:  # beyond the ends, where masses fall faster than geometrically
+    if law.rho is not None:  # and what is cut off, where masses fall faster than geometrically
         *value, (_, _), (_, outside) = value
-        first, second, *_, last_but_one, last = (q * (p / q) ** order for p, q in value)
-        need(first < second and last < last_but_one, "a discrete Gaussian must be cut further out")
-        cut = first**2 / (second - first) + last**2 / (last_but_one - last)
-        cut = (1 - rate) * outside + rate * cut if order > 0 else (1 - rate) ** order * outside
+        cut = (1 - rate) ** order * outside  # r >= 1 - q
+        if order > 0:
+            first, second, *_, inner, last = (q * (p / q) ** order for p, q in value)
+            need(first < second and last < inner, "a discrete Gaussian must be cut further out")
+            ends = first**2 / (second - first) + last**2 / (inner - last)
+            cut = (1 - rate) * outside + rate * ends
     for p, q in value:
         bounded = p.is_zero() if q.is_zero() else order > 0 or rate < 1 or not p.is_zero()
         need(bounded, "a divergence is infinite where all is revealed with some probability")

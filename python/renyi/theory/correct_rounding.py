@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import check, special
-from renyi._engine import log_a_nearest, rdp_sampled_gaussian_nearest
 
 __all__ = ["log_a", "rdp_sampled_gaussian"]
 
@@ -58,7 +57,7 @@ def log_a(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
     >>> log_a(0.01, 1.0, 2.0)
     0.00017181342207454785
     """
-    return _rounded(log_a_nearest, special.log_a, False, q, sigma, alpha)
+    return _rounded(special.log_a_nearest, special.log_a, False, q, sigma, alpha)
 
 
 def rdp_sampled_gaussian(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
@@ -89,7 +88,7 @@ def rdp_sampled_gaussian(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.Arra
     0.005262844037639986
     """
     fast = special.rdp_sampled_gaussian
-    return _rounded(rdp_sampled_gaussian_nearest, fast, True, q, sigma, alpha)
+    return _rounded(special.rdp_sampled_gaussian_nearest, fast, True, q, sigma, alpha)
 
 
 def _rounded(first: Any, fast: Any, divided: bool, *arguments: npt.ArrayLike) -> Any:
