@@ -53,6 +53,7 @@ _GENERAL = {
     "picks": "a stated number",
     "steps": "the",
     "cycle_length": "the",
+    "records": "a stated number of",
     "epochs": "",
     "participation": "in the stated steps",
 }

@@ -301,7 +301,8 @@ class GroupSampled(Sampling):
     summary = "Poisson sample, rate {sample_rate}, of up to {records} records a person, of"
     assumption = (
         "Poisson of several records: each of up to {records} records of a person enters each "
-        f"sample independently with probability {{sample_rate}}, {SECRET}"
+        f"sample independently with probability {{sample_rate}}, {SECRET}; neighbours differ by "
+        "all records of one person"
     )
     size_matters: ClassVar[bool] = False
 

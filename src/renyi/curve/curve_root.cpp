@@ -83,8 +83,9 @@ CurvePoint mirrored(const CurvePoint& p, double eps) noexcept {
 
 namespace {
 
+// They affect time, not validity.
 constexpr double kBounded = 0.9;  // of the largest loss
-// Affects time, not validity.
+constexpr double kLeastGuess = 0.1;  // of epsilon, in deviations of the sum
 constexpr double kBulk = 0.5;  // of delta: beyond, saddle points are next to 0
 
 // Of the loss without a tilt.
@@ -114,7 +115,8 @@ double group_guess_log_delta(const SortedSteps& c, SampledPair pair, double epsi
 }
 
 double group_guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) {
-    const double normal = gaussian_epsilon_guess(SplitSum(c.steps, pair).spread(), delta);
+    const double spread = SplitSum(c.steps, pair).spread();
+    const double normal = std::max(gaussian_epsilon_guess(spread, delta), kLeastGuess * spread);
     if (pair == SampledPair::add) return c.gaussian == 0.0 ? std::min(normal, kBounded * c.largest_loss) : normal;
     double large = 0.0;
     for (const SampledStep& s : c.steps) {

@@ -179,6 +179,7 @@ Bracket CurveSolver::epsilon(double delta, double known) {
     if (!is_narrow(answer, kNarrow)) {
         route_ = Route::bounds;
         if (is_enough(known, delta)) return {-kInfinity, known};
+        if (c_.has_groups && known > 0.0 && splits_.delta(known).upper <= delta) return {-kInfinity, known};
         if (direct_->is_enough_at_zero(delta)) return {-kInfinity, 0.0};
         answer = delta >= kLeastResolved ? splits_.placed_epsilon(delta, last_) : kNoBracket;
     }
