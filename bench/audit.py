@@ -2,6 +2,7 @@
 
 python bench/audit.py             # about ten minutes, writes bench/results/audit.md
 python bench/audit.py --quick     # few runs, to the screen only
+python bench/audit.py --one-run   # one run with many canaries, to the screen only
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import NamedTuple
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # for examples
 
+import numpy as np
 from examples.audit import audit
 from facts import facts
 from speed import table
 
+from renyi import special
+from renyi.audit import one_run_epsilon_lower_bound, one_run_mu_lower_bound
 from renyi.sgd import TrainingPlan
 
 OUTPUT = Path(__file__).parent / "results" / "audit.md"
@@ -59,10 +63,31 @@ def row(case: Case, runs: int) -> list[str]:
     ]
 
 
+def one_run() -> list[list[str]]:
+    """Return the bounds by the scores of canaries that one Gaussian release moves by mu."""
+    rng, delta, rows = np.random.default_rng(3), 1e-5, []
+    for mu in (1.0, 2.0):
+        for canaries in (1000, 10_000):
+            inside = rng.random(canaries) < 0.5
+            scores = rng.normal(size=canaries) + mu * inside
+            bounds = (
+                special.gaussian_epsilon_upper(mu, delta),
+                one_run_epsilon_lower_bound(scores, inside, delta),
+                special.gaussian_epsilon_lower(one_run_mu_lower_bound(scores, inside), delta),
+            )
+            rows.append([f"{canaries:,}, {mu:g}", *(f"{bound:.2f}" for bound in bounds)])
+    return rows
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few runs, to the screen only")
-    quick = parser.parse_args().quick
+    parser.add_argument("--one-run", action="store_true", help="one run with many canaries")
+    options = parser.parse_args()
+    if options.one_run:
+        print(table("canaries, μ|true ε|by one ε and δ|by the curve", one_run()))
+        return 0
+    quick = options.quick
     rows = [row(case, case.runs // 50 if quick else case.runs) for case in CASES]
     method = (
         "half of the runs with the worst record, half without; log-likelihood ratio of all noisy "
