@@ -16,6 +16,7 @@ import math
 import re
 import sys
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -224,6 +225,21 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
     column = [arb(1)]
     if name == "matrix.Tree":  # a record is in one node of each height, few of its times in one
         need(rest[1] is None, "a tree must not restart")
+        if way == "matrix.FixedEpochs":  # all complete nodes, of every first step
+            spend(40 * steps * steps.bit_length())
+            widths = [2**h for h in range(steps.bit_length())]
+            starts = [range(start, steps, apart) for start in range(min(apart, steps))]
+            nodes = [[Counter(i // w for i in taken) for w in widths] for taken in starts]
+            sums = [
+                sum(
+                    n * n
+                    for w, of in zip(widths, one, strict=True)
+                    for b, n in of.items()
+                    if (b + 1) * w <= steps
+                )
+                for one in nodes
+            ]
+            return arb(max(sums)).sqrt()
         shares = (min(times, -(-(2**h) // apart)) for h in range(steps.bit_length()))
         return arb(times * sum(shares)).sqrt()
     if name == "matrix.SquareRoot":
