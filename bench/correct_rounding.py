@@ -44,8 +44,8 @@ def differs(q, sigma, alpha):
     with ctx.workprec(256):
         moment = log_a_ball(q, sigma, alpha, 50)
         pairs = (
-            (moment, correct_rounding.log_a),
-            (moment / (arb(alpha) - 1), correct_rounding.rdp_sampled_gaussian),
+            (moment, correct_rounding.log_a_rounded),
+            (moment / (arb(alpha) - 1), correct_rounding.rdp_rounded),
         )
         found = [(*nearest(ball), rounded(q, sigma, alpha)) for ball, rounded in pairs]
     return any(truth != value for truth, _, value in found), min(gap for _, gap, _ in found)

@@ -16,6 +16,7 @@ import math
 import re
 import sys
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -115,8 +116,17 @@ FIELDS: dict[str, dict[str, Any]] = {
 PARTS = ("schema", "bits", "adjacency", "composition", "claim", "theorems", "proofs")
 CLAIM = {"epsilon": (0.0, 1e5), "delta": REST, "delta_lower": REST}
 LATTICE = {"first": (-1e6, 1e6), "points": (1, 2**21)}
-INVERSION = {"tilt": (1e-12, 1e9), "step": (1e-12, 1e9), "nodes": (2, 10**6), "shift": (0.0, 1e6)}
+INVERSION: dict[str, Any] = {
+    "tilt": (1e-12, 1e9),
+    "step": (1e-12, 1e9),
+    "nodes": (2, 10**6),
+    "shift": (0.0, 1e6),
+}
 OUTPUTS = {"spacing": (1e-9, 1.0), "strip": (1e-9, 1e6), "shift": (0.0, 1e6)}
+CURVE = {"step": (1e-12, 1e4), "tilt": (1e-9, 1e6), "size": (1, 2**21), "parts": None}
+LINE = {key: INVERSION[key] for key in ("tilt", "step", "nodes")}
+LINE |= {"above": (1e-12, 1e9), "parts": None}
+RENYI = {"order": (1 + 2.0**-40, 1e6), "low": (-1e6, 1e6), "high": (-1e6, 1e6)}
 HEX = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 
 
@@ -224,6 +234,17 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
     column = [arb(1)]
     if name == "matrix.Tree":  # a record is in one node of each height, few of its times in one
         need(rest[1] is None, "a tree must not restart")
+        if way == "matrix.FixedEpochs":  # all complete nodes, of every first step
+            spend(40 * steps * steps.bit_length())
+
+            def moved(start: int) -> int:
+                taken, heights = range(start, steps, apart), range(steps.bit_length())
+                nodes = (
+                    (h, *node) for h in heights for node in Counter(i >> h for i in taken).items()
+                )
+                return sum(n * n for h, b, n in nodes if (b + 1) << h <= steps)
+
+            return arb(max(moved(start) for start in range(min(apart, steps)))).sqrt()
         shares = (min(times, -(-(2**h) // apart)) for h in range(steps.bit_length()))
         return arb(times * sum(shares)).sqrt()
     if name == "matrix.SquareRoot":
@@ -657,22 +678,9 @@ def touching(alpha: Any, total: Any, low: Any, high: Any, epsilon: Any) -> tuple
 
 
 READINGS: dict[str, Any] = {  # what evaluates them, their fields, the theorems that they rest on
-    "curve": (
-        curve_reading,
-        {"step": (1e-12, 1e4), "tilt": (1e-9, 1e6), "size": (1, 2**21), "parts": None},
-        ("T1", "T2", "T8"),
-    ),
-    "line": (
-        line_reading,
-        {name: INVERSION[name] for name in ("tilt", "step", "nodes")}
-        | {"above": (1e-12, 1e9), "parts": None},
-        ("T1", "T3", "T4", "T5", "T7"),
-    ),
-    "renyi": (
-        renyi_reading,
-        {"order": (1 + 2.0**-40, 1e6), "low": (-1e6, 1e6), "high": (-1e6, 1e6)},
-        ("T1", "T6"),
-    ),
+    "curve": (curve_reading, CURVE, ("T1", "T2", "T8")),
+    "line": (line_reading, LINE, ("T1", "T3", "T4", "T5", "T7")),
+    "renyi": (renyi_reading, RENYI, ("T1", "T6")),
 }
 
 # The whole.

@@ -123,7 +123,7 @@ def log_a_ball(q: float, sigma: float, alpha: float, digits: int = DIGITS) -> ar
     reached.
 
     >>> print(log_a_ball(0.01, 1.0, 2.0).str(30, radius=False))
-    0.000171813422074547853653842466577
+    0.000171813422074547938143213451067
     """
     if q == 0 or alpha in (0.0, 1.0):
         return arb(0)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from renyi import check, special
 
-__all__ = ["log_a", "rdp_sampled_gaussian"]
+__all__ = ["log_a_rounded", "rdp_rounded"]
 
 MOST_BITS = 8192
 
@@ -26,7 +26,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def log_a(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
+def log_a_rounded(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
     """Return log A(alpha), correctly rounded.
 
     Parameters
@@ -54,13 +54,13 @@ def log_a(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
 
     Examples
     --------
-    >>> log_a(0.01, 1.0, 2.0)
-    0.00017181342207454785
+    >>> log_a_rounded(0.01, 1.0, 2.0)
+    0.00017181342207454794
     """
     return _rounded(special.log_a_nearest, special.log_a, False, q, sigma, alpha)
 
 
-def rdp_sampled_gaussian(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
+def rdp_rounded(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
     """Return the Rényi divergence log A(alpha)/(alpha - 1), alpha >= 1, correctly rounded.
 
     Parameters
@@ -71,21 +71,21 @@ def rdp_sampled_gaussian(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.Arra
     Returns
     -------
     float or ndarray
-        As for `log_a`.
+        As for `log_a_rounded`.
 
     Raises
     ------
     ImportError, ArithmeticError
-        As for `log_a`.
+        As for `log_a_rounded`.
 
     References
     ----------
-    As for `log_a`.
+    As for `log_a_rounded`.
 
     Examples
     --------
-    >>> rdp_sampled_gaussian(0.2, 4.0, 4.0)
-    0.005262844037639986
+    >>> rdp_rounded(0.2, 4.0, 4.0)
+    0.005262844037639987
     """
     fast = special.rdp_sampled_gaussian
     return _rounded(special.rdp_sampled_gaussian_nearest, fast, True, q, sigma, alpha)
