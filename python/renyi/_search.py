@@ -148,25 +148,32 @@ def least_value(
     return math.exp(found), best
 
 
-def lower_hull(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return the vertices of the lower convex hull of points, from the left (Andrew 1979)."""
+def lower_hull(x: Array, y: Array, exact: bool = True) -> tuple[Array, Array]:
+    """Return the vertices of the lower convex hull of points, from the left (Andrew 1979).
+
+    Not ``exact``: without some that rounding does not tell from the lines between others.
+    """
     order = np.lexsort((y, x))
     hull: list[tuple[float, float]] = []
     for point in zip(x[order].tolist(), y[order].tolist(), strict=True):
         if hull and hull[-1][0] == point[0]:
             continue  # above the last one
-        while len(hull) > 1 and not _turns_left(hull[-2], hull[-1], point):
+        while len(hull) > 1 and not _turns_left(hull[-2], hull[-1], point, exact):
             hull.pop()
         hull.append(point)
     a, b = np.array(hull).T
     return a, b
 
 
-def _turns_left(p: tuple[float, float], q: tuple[float, float], r: tuple[float, float]) -> bool:
+def _turns_left(
+    p: tuple[float, float], q: tuple[float, float], r: tuple[float, float], exact: bool
+) -> bool:
     """Whether q lies below the line from p to r, decided exactly where rounding could matter."""
     left = (q[0] - p[0]) * (r[1] - p[1])
     right = (q[1] - p[1]) * (r[0] - p[0])
     if abs(left - right) > 2.0**-50 * (abs(left) + abs(right)):
         return left > right
+    if not exact:
+        return False
     (px, py), (qx, qy), (rx, ry) = ((Fraction(x), Fraction(y)) for x, y in (p, q, r))
     return (qx - px) * (ry - py) > (qy - py) * (rx - px)

@@ -211,7 +211,6 @@ def around(inner):
         fixed_size(inner),
         st.builds(ShuffledBatches, inner, sizes),
         st.builds(RepeatAndSelect, inner, st.floats(1.0, 1e9), shapes),
-        st.builds(RepeatAndSelect, inner, st.floats(0.1, 5.0), st.integers(-100, -5).map(float)),
         st.lists(st.tuples(inner, counts), max_size=4).map(lambda parts: Composed(*parts)),
     )
 

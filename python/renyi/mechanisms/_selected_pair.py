@@ -29,7 +29,8 @@ from renyi._search import lower_hull
 Array = npt.NDArray[np.float64]
 
 UP = 1.0 + 2.0**-44  # more than 256 roundings
-LEVELS = 2000  # cells where weights fall by equal factors
+DROPPED = 1.0 + 2.0**-34  # by points that the hull lacks, 2^-49 each
+LEVELS = 800  # cells where weights fall by equal factors
 DEEPEST = 60.0  # of log weights: cells below are coarse
 LARGEST_EPSILON = 340.0
 
@@ -91,7 +92,7 @@ def _masses(excess: Array, deltas: Array) -> tuple[Array, Array]:
     Differences of slopes are exact to an ulp of themselves, so that the sums which give back
     delta, of terms >= 0, are right to few ulps.
     """
-    x, y = lower_hull(excess, np.minimum.accumulate(np.minimum(deltas, 1.0)))
+    x, y = lower_hull(excess, np.minimum.accumulate(np.minimum(deltas, 1.0)), exact=False)
     slopes = np.append(np.diff(y) / np.diff(x), 0.0)
     small = np.maximum(np.diff(slopes), 0.0)
     large = small * (1.0 + x[1:]) * UP
@@ -179,8 +180,8 @@ class _Envelope:
         right_w = np.where(fine, w[1:], w[:-1])
         # The cell without width at 0, where T jumps, and that of P alone.
         q = np.concatenate([left, right, runs.lower(t[:1])])
-        hull = lower_hull(q, -np.concatenate([w[:-1], right_w, w[:1]]))
-        self._q, self._p = hull[0], -hull[1]
+        hull = lower_hull(q, -np.concatenate([w[:-1], right_w, w[:1]]), exact=False)
+        self._q, self._p = hull[0], -hull[1] * DROPPED
         self._slopes = np.diff(hull[1]) / np.diff(hull[0])
 
     def __call__(self, s: Array) -> Array:

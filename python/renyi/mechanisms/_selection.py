@@ -143,7 +143,7 @@ ANCHORS = 16  # points that are found by epsilon, which takes a search; others b
 FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
 LEAST_DELTA = 1e-250
 LEAST, POINTS = (1e-60, 1e-25), (800, 120)  # of what becomes a pair; where lattices answer
-LATTICE_RTOL, LATTICE_POINTS = 1e-5, 2**20
+LATTICE_RTOL, LATTICE_POINTS = 1e-4, 2**16  # a hundred questions in a second
 LARGEST_EPSILON = 700.0
 WIDE = 2e-5
 
