@@ -52,17 +52,15 @@ inline Complex log_group(const renyi::SampledLoss& law, Complex w) {
     for (int k = 0; k <= m; ++k) scale = std::max(scale, k * w.real() - k * (k - 1) * c * c / 2 - 4000);
     for (int turn = 0; turn <= turns; ++turn, last = sum) {
         const Real angle = w.imag() * turn / turns;
-        Complex above = 0;
+        Complex above = 0, whole = 0;
         for (int k = 0; k <= m; ++k) {
             const Real exponent = k * w.real() - k * (k - 1) * c * c / 2, half = std::sin(k * angle / 2);
-            if (scale > 0) {
-                above += std::polar(std::exp(log_weight[static_cast<std::size_t>(k)] + exponent - scale), k * angle);
-                continue;
-            }
+            whole += std::polar(std::exp(log_weight[static_cast<std::size_t>(k)] + exponent - scale), k * angle);
+            if (scale > 0) continue;
             const Real grown = std::expm1(exponent), weight = std::exp(log_weight[static_cast<std::size_t>(k)]);
             above += weight * Complex{grown - 2 * (grown + 1) * half * half, (grown + 1) * std::sin(k * angle)};
         }
-        sum = above + Real(scale > 0 ? 0 : 1);
+        sum = whole;
         excess = 2 * above.real() + std::norm(above);
         if (turn > 0) argument += std::arg(sum / last);
     }
