@@ -296,6 +296,7 @@ WITH_MARGIN = {
     "pair/noise/normal_moment.cpp": "cos exp expm1 log log1p",
     "pair/operations/basic.cpp": "log",
     "pair/tabulated.cpp": "cos exp",
+    "transform/group_loss.cpp": "exp log log1p sin",
     "transform/lattice/composed_sides.cpp": "exp expm1 log log1p",
     "transform/lattice/loss_composition.cpp": "expm1 log1p",
     "transform/lattice/low_frequencies.cpp": "exp expm1 log sin",
@@ -314,7 +315,7 @@ WITH_MARGIN = {
 }
 OF_PARAMETERS = {
     "curve/allocation_curve.cpp": "exp2 log2",
-    "curve/curve_root.cpp": "log",
+    "curve/curve_root.cpp": "exp log",
     "curve/placed_splits.cpp": "log pow",
     "pair/noise/even_noise.cpp": "exp expm1 hypot pow",
     "pair/noise/exponential_loss.cpp": "expm1 log2",

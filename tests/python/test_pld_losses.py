@@ -63,7 +63,7 @@ def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = T
         *((m, ADJACENCIES) for m in (DiscreteGaussian(2.0), DiscreteLaplace(2.0, 3))),
         *((m, ADJACENCIES) for m in (RandomizedResponse(0.7, 4), Exponential(0.5), PureDP(1.0))),
         (ApproxDP(1.0, 1e-6), ADJACENCIES),
-        (MIXTURE, ("add_remove", "zero_out")),
+        (MIXTURE, ADJACENCIES),
         (TreeAggregation(4.0, 100), ("replace_one", "zero_out")),
         *((m, ()) for m in (ZCDP(0.1), RDPCurve([2], [1.0]), RepeatAndSelect(ZCDP(0.1), 2, 1))),
         *((RepeatAndSelect(m, 2, 1), ADJACENCIES) for m in (Laplace(9.0), Gaussian(1.0), SEVERAL)),
@@ -81,7 +81,7 @@ def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = T
         (FixedSizeSampled(PureDP(1.0), 5, 50), ("replace_one",)),
         (FixedSizeSampled(MINE, 5, 50), ("replace_one",)),
         (FixedSizeSampled(ONE_WAY, 5, 50), ()),
-        (FixedSizeSampled(MIXTURE, 5, 50), ()),
+        (FixedSizeSampled(MIXTURE, 5, 50), ("replace_one",)),
         (FixedSizeSampled(Gaussian(1.0) * 3, 5, 50, True), ("replace_one",)),
         (FixedSizeSampled(Laplace(1.0), 5, 50, True), ("replace_one",)),
         (FixedSizeSampled(MINE, 5, 50, True), ()),
@@ -293,8 +293,8 @@ STEP = PoissonSampled(Gaussian(1.0), 0.01)
 
 
 def only_step(mechanism):
-    (((rate, noise), count),) = mechanism.gaussian_steps
-    assert count == 1
+    (((rate, noise, records), count),) = mechanism.gaussian_steps
+    assert (records, count) == (1, 1)
     return rate, noise
 
 
@@ -317,11 +317,11 @@ def test_sampling_twice_multiplies_the_rates():
 def test_two_samples_cannot_be_sampled_as_one():
     assert PoissonSampled(STEP * 2, 0.5).gaussian_steps is None
     assert PoissonSampled(STEP + Gaussian(1.0), 0.5).gaussian_steps is None
-    assert PoissonSampled(STEP * 2, 1.0).gaussian_steps == (((0.01, 1.0), 2),)
+    assert PoissonSampled(STEP * 2, 1.0).gaussian_steps == (((0.01, 1.0, 1), 2),)
 
 
 def test_compositions_add():
-    assert (STEP * 3 + Gaussian(2.0)).gaussian_steps == (((0.01, 1.0), 3), ((1.0, 2.0), 1))
+    assert (STEP * 3 + Gaussian(2.0)).gaussian_steps == (((0.01, 1.0, 1), 3), ((1.0, 2.0, 1), 1))
     assert Composed().gaussian_steps == ()
     assert (STEP + Laplace(1.0)).gaussian_steps is None
     assert PoissonSampled(Laplace(1.0), 0.1).gaussian_steps is None

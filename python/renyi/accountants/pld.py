@@ -126,7 +126,7 @@ class PLDAccountant(Accountant[Part]):
                     steps = ((group, 1),)
                 if steps is None:
                     if self._adjacency == "replace_one" or release.allocated_epoch is None:
-                        release.dominating_pair(self._adjacency)  # raises
+                        release.check_pair(self._adjacency)
                     parts.append((release, uses * times))
                     continue
                 for step, count in steps:

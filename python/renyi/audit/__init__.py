@@ -10,7 +10,7 @@ towards 0: one above the reported epsilon refutes it, at the stated confidence.
 >>> rng = np.random.default_rng(1)
 >>> present, absent = rng.normal(1.0, 1.0, 20_000), rng.normal(0.0, 1.0, 20_000)
 >>> round(epsilon_lower_bound(present, absent, 0.01), 1), round(mu_lower_bound(present, absent), 1)
-(1.9, 0.9)
+(1.9, 1.0)
 """
 
 from __future__ import annotations

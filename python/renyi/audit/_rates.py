@@ -277,11 +277,11 @@ class _Order:
 
     @cached_property
     def _law(self) -> tuple[Scores, Scores]:
-        """Ascending rates from 0 to 1, and the probabilities that F is larger, rounded up."""
+        """Ascending rates up to 1, and the probabilities that F is larger, rounded up."""
         odds = self._middle / (1.0 - self._middle)
         spread = 1.0 / math.sqrt((self._n + 1.0) * self._middle * (1.0 - self._middle))
         inner = 1.0 / (1.0 + np.exp(-DEVIATES * spread) / odds)
-        rates = np.concatenate([[0.0], inner, [1.0]])
+        rates = np.append(inner, 1.0)
         # F > a if fewer than k of n are below a.
         kept = np.nextafter(1.0 - rates, 2.0).clip(0.0, 1.0)
         beyond = [tail_bounds(self._n, a, self._n - self._k + 1)[1] for a in kept.tolist()]
@@ -297,7 +297,7 @@ class _Order:
         rates, beyond = self._law
         tails = np.maximum.accumulate(self._tails(claim(value, rates)))
         # A step function above: from its least value up, where F is beyond the cell before.
-        bound = float(tails[1] + np.diff(tails[1:]) @ beyond[1:-1])
+        bound = float(tails[0] + np.diff(tails) @ beyond[:-1])
         return bound * (1.0 + 2.0**-40) < failing
 
 

@@ -611,8 +611,10 @@ class Skellam(_IntegerNoise):
         orders = WHOLE_ORDERS
         shift = float(self.sensitivity * distance(adjacency))
         ratio = shift / self.variance
-        rest = np.minimum(0.25 * ((2.0 * orders - 1.0) * ratio + 6.0 / self.variance), 1.5) * ratio
-        moments = (orders - 1.0) * (0.5 * orders * shift * ratio + rest) * (1.0 + 2.0**-48)
+        with np.errstate(over="ignore"):
+            rest = 0.25 * ((2.0 * orders - 1.0) * ratio + 6.0 / self.variance)
+            rest = np.minimum(rest, 1.5) * ratio
+            moments = (orders - 1.0) * (0.5 * orders * shift * ratio + rest) * (1.0 + 2.0**-48)
         if not moments[-1] < LARGEST_RDP:
             return RenyiCurve.unbounded()
         return RenyiCurve.polygon(orders.tolist(), moments.tolist())

@@ -19,7 +19,7 @@ from renyi._engine import (
     SampledSteps,
     wide_brackets,
 )
-from renyi._validation import Range, number_in, real_of, shortest
+from renyi._validation import Range, float_above, number_in, real_of, shortest
 from renyi.mechanisms._selected_pair import Runs, finite_pair, log_ratio, selected
 from renyi.mechanisms.algebra import (
     Mechanism,
@@ -33,6 +33,7 @@ from renyi.mechanisms.steps import NOTHING, REPLACE, within_domain
 
 SHAPES = "a number in (-1, inf] or a whole number in [-1e9, -1]"
 RUNS = Range(0.0, math.inf, "()")
+LARGEST_SHAPE = 1e6  # of a pair: beyond, weights overflow
 TRUNCATED_RUNS = Range(1.0, math.inf, "[)")
 
 
@@ -96,7 +97,20 @@ class RepeatAndSelect(Mechanism):
         """One run."""
         return ((self.mechanism, 1),)
 
+    def check_pair(self, adjacency: Adjacency) -> None:
+        """Raise `UnsupportedMechanismError` unless `dominating_pair` knows one."""
+        self.check_adjacency(adjacency)
+        if LARGEST_SHAPE < self.shape < math.inf:
+            raise UnsupportedMechanismError(
+                self, f"PLDAccountant takes shapes up to {LARGEST_SHAPE:g} and inf"
+            )
+        run = self.mechanism
+        if adjacency == REPLACE or (run.gaussian_steps is None and run.allocated_epoch is None):
+            for part, _ in run.releases:
+                part.check_pair(adjacency)
+
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        self.check_pair(adjacency)
         one, other = self._profiles(adjacency)
         run = finite_pair(one, other)
         if direction == "add":
@@ -205,7 +219,7 @@ class _Upper:
         self._renyi = SampledSteps(None, "optimal")
         self._renyi.add_curve(None, curve_of(mechanism, adjacency), 1.0)
         loss = mechanism.largest_loss(adjacency, direction)
-        self.largest_loss = math.inf if loss is None else float(loss) * (1.0 + 2.0**-52)
+        self.largest_loss = math.inf if loss is None or loss > 1e300 else float_above(loss)
 
     @property
     def by_lattice(self) -> bool:

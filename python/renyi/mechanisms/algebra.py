@@ -271,6 +271,10 @@ class Mechanism:
         for part, _ in self.parts:
             part.check_adjacency(adjacency)
 
+    def check_pair(self, adjacency: Adjacency) -> None:
+        """Raise `UnsupportedMechanismError` unless `dominating_pair` knows one."""
+        self.dominating_pair(adjacency)
+
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the dominating pair; `pair_of` keeps it."""
         raise UnsupportedMechanismError(self, "its privacy loss is not known")

@@ -17,6 +17,8 @@ struct DoubleDouble {
     double lo;
 };
 
+constexpr DoubleDouble kInverseRoot2PiInTwo{0x1.9884533d43651p-2, -0x1.cbc0d30ebfd15p-56};  // to 2^-108
+
 RENYI_INLINE DoubleDouble fast_two_sum(double a, double b) noexcept {  // |a| >= |b|
     const double s = a + b;
     return {s, b - (s - a)};

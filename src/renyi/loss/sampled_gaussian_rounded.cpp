@@ -34,7 +34,6 @@ constexpr double kLargest = 690.0;        // of an exponent
 constexpr double kDirect = 81.0;          // of beta l: alpha e^-beta l < 2^-96
 constexpr double kGrown = 300.0;          // of w: beyond, l = log q + w to (1-q)/q e^-w < 2^-390
 constexpr double kSmallX = 0x1p-4, kSmallT = 0x1p-3;
-constexpr DoubleDouble kInverseRoot2PiDD{0x1.9884533d43651p-2, -0x1.cbc0d30ebfd15p-56};
 
 struct Ball {
     DoubleDouble value;
@@ -179,7 +178,7 @@ Ball log_a_or_divergence(double q, double sigma, double alpha) noexcept {
         const Ball entropy = entropy_of(x, y, l);
         sum = sum + n * (divergence ? entropy : order * entropy + y * phi_of(order * l));
     }
-    Ball total = sum * exact(h) * Ball{kInverseRoot2PiDD, 0x1p-106};
+    Ball total = sum * exact(h) * Ball{kInverseRoot2PiInTwo, 0x1p-106};
     // Aliasing, and the three kinds of nodes left out.
     total.error += total.value.hi * (0x1p-85 + 0x1p-93);
     if (divergence) return total;

@@ -340,7 +340,7 @@ bool LineIntegral::falls_beyond(const Line& line, double slope, double y, bool i
 double LineIntegral::log_bound(double angle, double tilt, double y, const LineRange& range) const {
     const Line& line = line_at(angle);
     const double slope = law_.sign() * tilt, weighted = law_.weighted() ? 1.0 : 0.0;
-    const bool closes = window_.falling() != nullptr, 
+    const bool closes = window_.falling() != nullptr,
                is_far = !law_.is_ratio() && x_.back() > far_right();
     const bool is_moved = !closes || (is_far && !falls_beyond(line, slope, y, false));
     if (!falls_beyond(line, slope, y, is_moved)) return kInfinity;
