@@ -390,6 +390,8 @@ class CorrelatedGaussian(Equivalent):
         square = _largest_norm(self.covariance, self.moves)
         if square == 0:
             return Gaussian(math.inf)
+        if not 1e-300 < square < 1e300:  # less noise than it has: none, or so much
+            return Gaussian(1e150 if square < 1 else 0.0)
         noise = 1.0 / math.sqrt(square)
         while noise and Fraction(noise) ** 2 * square > 1:
             noise = math.nextafter(noise, 0.0)
