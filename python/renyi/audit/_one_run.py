@@ -386,10 +386,13 @@ def one_run_parameter_bound(
     if counts.refute(_Curve.of(claim(revealing))):
         return revealing
 
-    def holds(share: float) -> bool:
-        return not counts.refute(_Curve.of(claim(private + share * (revealing - private))))
+    def value_at(place: float) -> float:  # from 1 to 2, so that a share next to 0 is found, too
+        return private + (place - 1.0) * (revealing - private)
 
-    return private + bisected(holds, 0.0, 1.0, WIDTH)[0] * (revealing - private)
+    def holds(place: float) -> bool:
+        return not counts.refute(_Curve.of(claim(value_at(place))))
+
+    return value_at(bisected(holds, 1.0, 2.0, WIDTH)[0])
 
 
 LEVELS = np.geomspace(1e-10, 1.0, 4000)  # at which a trade-off function is asked for

@@ -17,6 +17,7 @@ from renyi.mechanisms.participation import (
     CyclicPoisson,
     FixedEpochs,
     Participation,
+    numbers_to_try,
 )
 
 if TYPE_CHECKING:
@@ -117,8 +118,7 @@ def _noise_in_bins(
         accountant = PLDAccountant(adjacency="zero_out").compose(run(0.75 * known, stride))
         return accountant.get_epsilon(delta)
 
-    strides = [1 << k for k in range(scheme.batches.bit_length())]
-    best = scheme.stride or min(strides, key=cost)
+    best = scheme.stride or min(numbers_to_try(scheme.batches), key=cost)
     return calibrate(
         lambda noise: run(noise, best),
         (known / LARGEST_GAIN, 1.01 * known),  # lattices may be wide
@@ -170,8 +170,7 @@ def choose_bands(
     most = min(records // size, length)
     if most < 1:
         raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
-    powers = [1 << k for k in range(most.bit_length())]
-    given = sorted({*powers, most}) if bands is None else list(bands)
+    given = numbers_to_try(most) if bands is None else list(bands)
     rows = []
     for count in given:
         if integer_of(count, "bands", 1) > most:

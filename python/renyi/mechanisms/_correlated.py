@@ -32,6 +32,7 @@ from renyi.mechanisms.participation import (
     Overlaps,
     Participation,
     StrategyMatrix,
+    numbers_to_try,
     participation_of,
 )
 from renyi.mechanisms.sampling import PoissonSampled
@@ -140,7 +141,7 @@ class MatrixMechanism(Equivalent):
             cycles = -(-self.strategy.steps // scheme.cycle_length)
             return (Composed((PoissonSampled(noise, scheme.sample_rate), cycles)),)
         if isinstance(scheme, BallsInBins):
-            overlaps = self.strategy.overlaps(scheme.batches)
+            overlaps = overlaps_of(self.strategy, scheme.batches)
             return bounds_of_bins(self.noise_multiplier, overlaps, scheme)
         return (noise,)
 
@@ -157,7 +158,7 @@ class MatrixMechanism(Equivalent):
         if not isinstance(self.participation, BallsInBins):
             return None
         bins = self.participation.batches
-        below = bound_of_bins_below(self.noise_multiplier, self.strategy.overlaps(bins), bins)
+        below = bound_of_bins_below(self.noise_multiplier, overlaps_of(self.strategy, bins), bins)
         if adjacency == REPLACE:  # by a record without effect
             adjacency, direction = "zero_out", "remove"
         return pair_of(below, adjacency, direction), 0.0
@@ -191,15 +192,19 @@ class MatrixMechanism(Equivalent):
 # so far apart, and more bins cost less (Jensen's inequality).
 
 
+@lru_cache(maxsize=16)
+def overlaps_of(strategy: StrategyMatrix, batches: int) -> Overlaps:
+    """Return the overlaps of a strategy, kept: a calibration tries many noises with one."""
+    return strategy.overlaps(batches)
+
+
 def bounds_of_bins(noise: float, overlaps: Overlaps, scheme: BallsInBins) -> tuple[Mechanism, ...]:
     """Return mechanisms that each dominate a run whose records are in random bins.
 
     One for each stride, a power of 2 or the number of bins, which is the best at some order.
     """
     batches, own, noise = scheme.batches, overlaps.own_most, noise / overlaps.unit
-    strides = [1 << k for k in range((batches - 1).bit_length())] + [batches]
-    if scheme.stride is not None:
-        strides = [scheme.stride]
+    strides = numbers_to_try(batches) if scheme.stride is None else [scheme.stride]
     shared = [max(overlaps.shared_most[s - 1 :: s], default=0.0) for s in strides]
     bins = [batches // s for s in strides]
     moments = _approximate_moments(noise, own, np.array(shared), np.array(bins))

@@ -186,6 +186,11 @@ class Overlaps(NamedTuple):
     shared_least: float
 
 
+def numbers_to_try(most: int) -> list[int]:
+    """Return the powers of 2 below a number, and the number: strides, or numbers of bands."""
+    return [*(1 << k for k in range((most - 1).bit_length())), most]
+
+
 class StrategyMatrix(ABC):
     """A lower triangular matrix C by its size and sensitivity: base of `renyi.matrix.Strategy`."""
 

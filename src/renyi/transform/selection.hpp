@@ -82,7 +82,7 @@ private:
     double selection_cost(double x, double shape) const noexcept;
     LogMoment negative_binomial(double alpha) const noexcept;
     LogMoment perhaps_none(double alpha) const noexcept;  // Poisson, binomial
-    LogMoment formula(double alpha) const noexcept { 
+    LogMoment formula(double alpha) const noexcept {
         return poisson_ || binomial_ ? perhaps_none(alpha) : negative_binomial(alpha);
     }
     void find_flat_part() noexcept;

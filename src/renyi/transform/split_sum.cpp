@@ -21,7 +21,7 @@ constexpr int kMostParts = 12;
 constexpr double kCertain = 0.55;
 constexpr double kMostError = 0.1;  // of masses, relatively
 constexpr double kLeastAbove = 0.15, kMostGrown = 3.0;  // of the loss; nats
-constexpr double kSkirt = 7.8;                          // in widths of the outermost window
+constexpr double kTailWidths = 7.8;                          // in widths of the outermost window
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
 constexpr double kAddDepth = 6.0;   // more of its inner windows
 constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
@@ -165,7 +165,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         SplitStep s{steps_[i].count, law, {}, {}, {}, false};
         const double level = origin(s) + outer[i];
         const double width =
-            pair_ == SampledPair::add ? outer_.width : std::min(outer[i] / outer_steep, (outer[i] - reach) / kSkirt);
+            pair_ == SampledPair::add ? outer_.width : std::min(outer[i] / outer_steep, (outer[i] - reach) / kTailWidths);
         s.jump = LossWindow{}.with(rising(level, width));
         s.base = LossWindow{}.with(falling(level, width));
         steps.push_back(s);
