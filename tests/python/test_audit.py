@@ -548,6 +548,21 @@ def test_what_is_refused_of_one_run():
     with pytest.raises(ValueError, match="accountant must have the adjacency"):
         one_run_curve_p_value(replaced, canaries=10, guesses=5, correct=5)
     assert one_run_mu_lower_bound(np.zeros(100), np.arange(100) < 50) == 0.0
+    for between in ((5.0,), (1.0, math.nan), 5.0):
+        with pytest.raises(ValueError, match="between must be two numbers"):
+            one_run_parameter_bound(np.ones(8), np.ones(8, bool), Gaussian, between)
+
+
+def test_a_search_ends_where_only_the_end_of_the_range_is_refuted():
+    inside, asked = np.arange(200) < 100, []
+
+    def mechanism(value):
+        asked.append(value)
+        return Gaussian(100.0 if value == 2.0 else 0.01)
+
+    found = one_run_parameter_bound(inside * 1.0, inside, mechanism, (1.0, 2.0))
+    assert found == pytest.approx(2.0)
+    assert len(asked) < 30
 
 
 # --- many runs, both errors together

@@ -68,6 +68,9 @@ def test_extremes():
     assert accounts.admit(norms[::-1], noise=1e300).tolist()[1:] == [True] * 5
     assert accounts.spent[-1] == 0.0
     assert accounts.mechanism.rdp == (1.0,)
+    small = IndividualFilter(2, order=8.0, budget=1.0)
+    assert small.admit([0.0, 1e-200], noise=1.0).all()
+    assert small.spent[0] == 0.0 < small.spent[1]  # its square underflows
 
 
 @pytest.mark.parametrize(

@@ -375,6 +375,8 @@ def one_run_parameter_bound(
     True
     """
     counts = _Guesses.among(scores, included, guesses, sides, confidence)
+    if np.shape(between) != (2,):
+        raise ValueError(f"between must be two numbers, got {between!r}")
     ends = [real_of(end, "between", "two numbers") for end in between]
 
     def claim(value: float) -> Accountant[Any]:

@@ -18,6 +18,7 @@ RATE = Range(0.0, 1.0, "(]")
 LARGEST_RECORDS = 10**9
 LARGEST_NOISE = 1e6  # over a norm: smaller norms are charged as if they were larger
 UP = 1.0 + 2.0**-50
+LEAST_COST = 2.0**-1022  # of what is not 0: squares may underflow
 
 
 class IndividualFilter:
@@ -149,7 +150,8 @@ class IndividualFilter:
     def _cost(self, ratio: Floats, rate: float) -> Floats:
         """Return the divergences of contributions over their noise, rounded up."""
         if rate == 1.0:
-            return 0.5 * self._order * ratio * ratio * UP
+            with np.errstate(under="ignore"):
+                return np.maximum(0.5 * self._order * ratio * ratio * UP, LEAST_COST)
         cost = np.full(ratio.shape, math.inf)
         known = ratio < math.inf
         noise = 1.0 / np.maximum(ratio[known], 1.0 / LARGEST_NOISE) / UP
