@@ -163,6 +163,18 @@ def test_it_is_between_one_bin_and_known_bins() -> None:
                 assert high < 0.95 * most
 
 
+def test_it_is_never_above_known_bins() -> None:
+    strategy = BandedToeplitz(19, [1.0, 0.15, 0.51, 0.14, 0.72, 0.28])
+    for noise in (0.05, 0.136, 30.0):
+        bounds = [
+            PLDAccountant(adjacency="zero_out")
+            .compose(MatrixMechanism(strategy, noise, scheme))
+            .get_epsilon(2e-9)
+            for scheme in (BallsInBins(11), FixedEpochs(11))
+        ]
+        assert bounds[0] <= bounds[1] * (1.0 + 1e-9)
+
+
 def test_a_stride_is_one_of_the_bounds() -> None:
     strategy, delta = BandedToeplitz.optimal(60, 6), 1e-6
 

@@ -201,14 +201,15 @@ def overlaps_of(strategy: StrategyMatrix, batches: int) -> Overlaps:
 def bounds_of_bins(noise: float, overlaps: Overlaps, scheme: BallsInBins) -> tuple[Mechanism, ...]:
     """Return mechanisms that each dominate a run whose records are in random bins.
 
-    One for each stride, a power of 2 or the number of bins, which is the best at some order.
+    One for each stride, a power of 2, which is the best at some order, and one for bins that are
+    known: lattices may fail with little noise, and that Gaussian costs next to no time.
     """
     batches, own, noise = scheme.batches, overlaps.own_most, noise / overlaps.unit
     strides = numbers_to_try(batches) if scheme.stride is None else [scheme.stride]
     shared = [max(overlaps.shared_most[s - 1 :: s], default=0.0) for s in strides]
     bins = [batches // s for s in strides]
     moments = _approximate_moments(noise, own, np.array(shared), np.array(bins))
-    best = sorted(set(moments.argmin(axis=1).tolist()))
+    best = sorted({*moments.argmin(axis=1).tolist(), len(strides) - 1})
     return tuple(_shared_and_allocated(noise, own, shared[k], bins[k]) for k in best)
 
 
