@@ -41,31 +41,42 @@ inline Complex log_cdf(Complex z) {
     return Real(-0.5) * z * z - kLogRoot2Pi - std::log(-z) + std::log(sum);
 }
 
-// log sum_k Bin(m, q)(k) e^{k w - k (k-1) c^2/2}, with the branch that is continuous for 0 <= Im w < pi, in small turns.
+// log sum_k Bin(m, q)(k) e^{k w - k (k-1) c^2/2}, with the branch that is continuous for 0 <= Im w < pi. Every factor
+// turns by at most Im w, so that the argument is added up in turns of less than one half of pi.
 inline Complex log_group(const renyi::SampledLoss& law, Complex w) {
     const Real q = law.q, c = law.c;
-    const int m = law.records(), turns = w.imag() == 0 ? 1 : 32;
-    Complex sum, last;
-    Real argument = 0, excess = 0, scale = 0;
-    std::vector<Real> log_weight{m * std::log1p(-q)};
-    for (int k = 1; k <= m; ++k) log_weight.push_back(log_weight.back() + std::log(q / (1 - q) * (m - k + 1) / k));
-    for (int k = 0; k <= m; ++k) scale = std::max(scale, k * w.real() - k * (k - 1) * c * c / 2 - 4000);
-    for (int turn = 0; turn <= turns; ++turn, last = sum) {
-        const Real angle = w.imag() * turn / turns;
-        Complex above = 0, whole = 0;
-        for (int k = 0; k <= m; ++k) {
-            const Real exponent = k * w.real() - k * (k - 1) * c * c / 2, half = std::sin(k * angle / 2);
-            whole += std::polar(std::exp(log_weight[static_cast<std::size_t>(k)] + exponent - scale), k * angle);
-            if (scale > 0) continue;
-            const Real grown = std::expm1(exponent), weight = std::exp(log_weight[static_cast<std::size_t>(k)]);
-            above += weight * Complex{grown - 2 * (grown + 1) * half * half, (grown + 1) * std::sin(k * angle)};
+    const int m = law.records(), turns = 1 + static_cast<int>(m * std::abs(w.imag()));
+    Real scale = 0;
+    std::vector<Real> weight{std::pow(1 - q, m)}, exponent, size;
+    for (int k = 1; k <= m; ++k) weight.push_back(weight.back() * (q / (1 - q)) * (m - k + 1) / k);
+    for (int k = 0; k <= m; ++k) exponent.push_back(k * w.real() - k * (k - 1) * c * c / 2);
+    for (const Real e : exponent) scale = std::max(scale, e - 4000);
+    for (std::size_t k = 0; k < weight.size(); ++k) size.push_back(weight[k] * std::exp(exponent[k] - scale));
+    const auto whole = [&](Real angle) {
+        const Complex turned = std::polar(Real(1), angle);
+        Complex sum = 0, power = 1;
+        for (const Real part : size) {
+            sum += part * power;
+            power *= turned;
         }
-        sum = whole;
-        excess = 2 * above.real() + std::norm(above);
-        if (turn > 0) argument += std::arg(sum / last);
+        return sum;
+    };
+    Complex last = whole(0);
+    Real argument = 0;
+    for (int turn = 1; turn <= turns && w.imag() != 0; ++turn) {
+        const Complex next = whole(w.imag() * turn / turns);
+        argument += std::arg(next / last);
+        last = next;
     }
-    const bool is_near = scale == 0 && excess > -0.5L && excess < 1e30L;
-    return {scale + (is_near ? std::log1p(excess) / 2 : std::log(std::abs(sum))), argument};
+    if (scale > 0) return {scale + std::log(std::abs(last)), argument};
+    Complex above = 0;  // the sum less 1
+    for (std::size_t k = 0; k < size.size(); ++k) {
+        const Real grown = std::expm1(exponent[k]), half = std::sin(k * w.imag() / 2);
+        above += weight[k] * Complex{grown - 2 * (grown + 1) * half * half, (grown + 1) * std::sin(k * w.imag())};
+    }
+    const Real excess = 2 * above.real() + std::norm(above);
+    const bool is_near = excess > -0.5L && excess < 1e30L;
+    return {is_near ? std::log1p(excess) / 2 : std::log(std::abs(last)), argument};
 }
 
 // log(1 - q + q e^w), with the branch that is continuous for 0 <= Im w < pi.
