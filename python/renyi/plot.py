@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_privacy_curve", "plot_tradeoff"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Array = npt.NDArray[np.float64]
 Accountant = PLDAccountant | RDPAccountant

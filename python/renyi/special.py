@@ -131,7 +131,4 @@ __all__ = [
     "sampled_gaussian_epsilon_remove_lower",
     "sampled_gaussian_epsilon_remove_upper",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

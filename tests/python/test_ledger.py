@@ -19,13 +19,11 @@ from renyi import (
     Mechanism,
     PoissonSampled,
     PrivacyLoss,
-    PrivacyOdometer,
     UnsupportedMechanismError,
     ZCDPFilter,
     pairs,
 )
 from renyi.ledger import _records
-from renyi.ledger._store import SCRIPTS
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
 
@@ -345,65 +343,25 @@ class TestVerification:
             ledger.status("renyi")
 
     def test_a_first_entry_gives_the_budget_of_its_settings(self, ledger, tmp_path):
-        """Of an older ledger, whose first entries hold the filter itself, too."""
         first = json.loads(next(ledger.export_lines()))
-        old = GDPFilter(1.0, 1e-6).to_json()
-        more = json.loads(old) | {"budgets": [1e6]}
-        less = json.loads(old) | {"total": [-0.0], "failing": 0.0}  # as it was written before
-        del less["spent"]
-        for budget, words in [
-            (json.dumps(more), "budget must be the one that its settings say"),
-            (json.dumps(json.loads(old) | {"begun": True}), "the one that its settings say"),
-            (PrivacyOdometer(1e-6).to_json(), "filter must be one of"),
-            ({**first["entry"]["budget"], "epsilon": -1.0}, "epsilon must be a number"),
-            ({**first["entry"]["budget"], "budgets": [1e6]}, "has unknown 'budgets'"),
-            (old, None),
-            (json.dumps(less), None),
+        for budget, error, words in [
+            (GDPFilter(1.0, 1e-6).to_json(), TypeError, "budget must be a mapping"),
+            ({**first["entry"]["budget"], "epsilon": -1.0}, ValueError, "epsilon must be a number"),
+            ({**first["entry"]["budget"], "budgets": [1e6]}, ValueError, "has unknown 'budgets'"),
         ]:
             entry = first["entry"] | {"budget": budget}
             hashed = _records.link(_records.NOTHING, _records.canonical(entry))
             line = json.dumps(first | {"entry": entry, "hash": hashed})
             path = tmp_path / f"{hashed}.db"
-            with Ledger(path) as other:
-                if words is None:
-                    other.import_lines([line])
-                    assert other.status("gauss").remaining == 1.0
-                    most = GDPFilter(1.0, 1e-6).count_that_fits(Gaussian(20.0), 10**6)
-                    assert other.count_that_fits("gauss", Gaussian(20.0), 10**6) == most
-                    assert other.verify() == []
-                else:
-                    with pytest.raises(ValueError, match=words):
-                        other.import_lines([line])
-                    assert not path.exists()
+            with Ledger(path) as other, pytest.raises(error, match=words):
+                other.import_lines([line])
+            assert not path.exists()
 
     def test_a_history_under_another_name(self, ledger):
         tampered(ledger, "UPDATE datasets SET name = 'tau' WHERE name = 'rho'")
         with pytest.raises(LedgerError, match="entry 1 must create 'tau', got 'rho'"):
             ledger.charge("tau", Gaussian(20.0))
         assert "entry 1 must create 'tau'" in ledger.verify()[0]
-
-    def test_a_ledger_of_an_older_version_goes_on(self, ledger):
-        ledger.charge("rho", Gaussian(20.0), 3)
-        run = ledger.reserve("rho", Gaussian(20.0), 3)
-        before = ledger.status("rho")
-        ledger.close()
-        connection = sqlite3.connect(ledger._store.path)
-        connection.executescript(
-            "DROP INDEX entries_of_runs; DROP INDEX entries_of_reservations;"
-            "ALTER TABLE datasets DROP COLUMN seal; DROP TABLE reservations;"
-            "PRAGMA user_version = 1; PRAGMA journal_mode = WAL;"
-        )
-        connection.close()
-        assert ledger.status("rho") == before
-        ledger.charge("rho", Gaussian(20.0), run="model", step=0)
-        assert ledger.verify() == []
-        ledger.settle("rho", run, 2)
-        assert ledger.verify() == []
-        assert ledger.status("rho").reservations == ()
-        ledger.close()
-        connection = sqlite3.connect(ledger._store.path)
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-        connection.close()
 
     def test_an_end_that_was_cut_off(self, ledger):
         ledger.charge("gauss", Gaussian(20.0))
@@ -577,12 +535,12 @@ class TestFiles:
         with pytest.raises(LedgerError, match="another file"):
             Ledger(tmp_path / "other.db").create("data", rho=1.0)
 
-    def test_a_newer_schema(self, ledger):
+    def test_another_schema(self, ledger):
         ledger.close()
         with sqlite3.connect(ledger._store.path) as connection:
             connection.execute("PRAGMA user_version = 9")
         connection.close()
-        with pytest.raises(LedgerError, match=rf"at most {len(SCRIPTS)}, got 9.*newer renyi"):
+        with pytest.raises(LedgerError, match=r"the schema 3, got 9.*another version"):
             ledger.status("rho")
 
     def test_a_damaged_file(self, ledger):

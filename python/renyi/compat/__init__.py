@@ -15,10 +15,6 @@ Examples
 (1.7958, 8.0)
 """
 
-from renyi.compat._scripts import (
-    compute_dp_sgd_privacy_statement,
-    compute_rdp,
-    get_privacy_spent,
-)
+from renyi.compat._scripts import compute_rdp, get_privacy_spent
 
-__all__ = ["compute_dp_sgd_privacy_statement", "compute_rdp", "get_privacy_spent"]
+__all__ = ["compute_rdp", "get_privacy_spent"]

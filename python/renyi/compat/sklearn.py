@@ -29,11 +29,7 @@ except ImportError as error:
     ) from error
 
 __all__ = ["PrivateLinearRegression", "PrivateLogisticRegression"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Array = npt.NDArray[np.float64]
 Charge = Callable[[Mechanism, int], object]

@@ -22,7 +22,4 @@ from renyi.ledger._records import Entry, Status
 from renyi.ledger._store import LedgerError
 
 __all__ = ["Entry", "Ledger", "LedgerError", "Status"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

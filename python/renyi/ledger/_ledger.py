@@ -33,7 +33,6 @@ from renyi.ledger._rows import (
     head_of,
     identity_of,
     insert,
-    kept,
     names,
     open_reservations,
     problems_of,
@@ -421,7 +420,14 @@ class Ledger(Readable):
         ValueError
             If there is no such data set, or its history is broken or exceeds its budget.
         """
-        self._store.changing(lambda connection: _rebuild(connection, dataset))
+
+        def rebuild(connection: sqlite3.Connection) -> None:
+            identity = identity_of(connection, dataset)
+            with damage_told(dataset):
+                rows = rows_of(connection, identity)
+            replace_all(connection, identity, budget_after(rows, dataset))
+
+        self._store.changing(rebuild)
 
     def _price(self, dataset: str, mechanism: Mechanism, count: int) -> None:
         """Compute what may take long, and is kept, before others have to wait."""
@@ -438,8 +444,6 @@ class Ledger(Readable):
 
         def change(connection: sqlite3.Connection) -> Found:
             identity = identity_of(connection, dataset)
-            if not kept(connection, identity)[1]:  # written by an older version
-                _rebuild(connection, dataset)
             loaded = () if settled is None else _open(connection, identity, settled)
             budget = stored(connection, dataset, loaded)[1]
             found = action(connection, identity, budget)
@@ -447,13 +451,6 @@ class Ledger(Readable):
             return found
 
         return self._store.changing(change)
-
-
-def _rebuild(connection: sqlite3.Connection, dataset: str) -> None:
-    identity = identity_of(connection, dataset)
-    with damage_told(dataset):
-        rows = rows_of(connection, identity)
-    replace_all(connection, identity, budget_after(rows, dataset))
 
 
 def _open(connection: sqlite3.Connection, identity: int, number: int) -> Collection[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,8 +21,7 @@ from renyi.mechanisms import Mechanism
 Budget = PrivacyFilter | GDPFilter | ZCDPFilter
 
 SETTINGS = ("epsilon", "delta", "rho", "accountant", "adjacency")
-SPENT = ("spent", "reserved", "last", "begun", "total", "failing")  # the last two: older ledgers
-TOLERANCE = 1e-9  # another version of the engine may round otherwise
+SPENT = ("spent", "reserved", "last", "begun")
 
 KINDS: dict[str, type[Budget]] = {
     "renyi": PrivacyFilter,
@@ -70,31 +68,13 @@ def settings_of(budget: Budget) -> dict[str, Any]:
 def created_from(said: Any) -> Budget:
     """Return the filter of which nothing was spent, from what the first entry says of it.
 
-    The constructor decides which amounts follow from the settings. Older ledgers have the filter
-    itself in their first entry: it must be that of the constructor.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If that is no budget, or an older one is not what its settings say.
+    The constructor decides which amounts follow from the settings.
     """
-    if isinstance(said, str):
-        data = _strict_json.loads(said)
-        words = {kind.__name__: word for word, kind in KINDS.items()}
-        accountant = words[one_of(data.get("type"), "filter", words)]
-        numbers = (data.get(name) for name in ("epsilon", "delta", "rho"))
-        text = _text(*numbers, accountant, data.get("adjacency"))
-        fresh = _strict_json.loads(text)
-        begun = [one.get("begun") for one in (data, fresh)]
-        if begun[0] != begun[1] or not _alike(_fixed(data), _fixed(fresh)):
-            raise ValueError("budget must be the one that its settings say, got another")
-    else:
-        if not isinstance(said, Mapping):
-            raise TypeError(f"budget must be a mapping, got {said!r}")
-        check_names("budget", said, SETTINGS)
-        accountant = one_of(said["accountant"], "accountant", KINDS)
-        text = _text(*(said[name] for name in SETTINGS))
-    return KINDS[accountant].from_json(text)
+    if not isinstance(said, Mapping):
+        raise TypeError(f"budget must be a mapping, got {said!r}")
+    check_names("budget", said, SETTINGS)
+    accountant = one_of(said["accountant"], "accountant", KINDS)
+    return KINDS[accountant].from_json(_text(*(said[name] for name in SETTINGS)))
 
 
 def budget_from(text: str, fresh: Budget) -> Budget:
@@ -123,17 +103,6 @@ def _fixed(data: Mapping[str, Any]) -> dict[str, Any]:
     if fixed.get("basic") is not None:
         fixed["basic"] = {key: value for key, value in fixed["basic"].items() if key != "spent"}
     return fixed
-
-
-def _alike(one: Any, other: Any) -> bool:
-    """Return whether two states are equal but for how versions of the engine round."""
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=TOLERANCE)
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_alike, one, other))
-    return bool(one == other)
 
 
 def accountant_of(budget: Budget) -> str:

@@ -50,21 +50,13 @@ def identity_of(connection: sqlite3.Connection, dataset: str) -> int:
     return int(row[0])
 
 
-def kept(connection: sqlite3.Connection, identity: int) -> tuple[str, str]:
-    """Return the state of a filter as it is stored, and its seal."""
-    found = connection.execute("SELECT filter, seal FROM datasets WHERE id = ?", (identity,))
-    state, seal = found.fetchone()
-    return state, seal
-
-
 def add_dataset(connection: sqlite3.Connection, dataset: str) -> int:
     """Add a data set without a history, and return its identity."""
     if dataset in names(connection):
         raise ValueError(f"dataset must be a new name, got {dataset!r}")
-    row = (dataset, "")
-    return (
-        connection.execute("INSERT INTO datasets (name, filter) VALUES (?, ?)", row).lastrowid or 0
-    )
+    row = (dataset, "", "")
+    added = connection.execute("INSERT INTO datasets (name, filter, seal) VALUES (?, ?, ?)", row)
+    return added.lastrowid or 0
 
 
 def replace_budget(
@@ -228,9 +220,8 @@ def stored(
     """
     identity = identity_of(connection, dataset)
     with damage_told(dataset):
-        state, seal = kept(connection, identity)
-        if not seal:  # written by an older version
-            return identity, budget_after(rows_of(connection, identity), dataset)
+        found = connection.execute("SELECT filter, seal FROM datasets WHERE id = ?", (identity,))
+        state, seal = found.fetchone()
         head, first = head_of(connection, identity), first_of(connection, identity)
         if head is None or first is None or seal != seal_of(head, state):
             raise ValueError("it does not belong to the last entry of the history")

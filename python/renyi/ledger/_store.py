@@ -1,4 +1,4 @@
-"""The file of a ledger: connections, transactions, the schema and its versions, clear errors."""
+"""The file of a ledger: connections, transactions, the schema, clear errors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ Found = TypeVar("Found")
 
 APPLICATION = 0x52E6E79  # tells a ledger from other SQLite files
 
-SCRIPTS = (
-    """
+SCHEMA = 3
+SCRIPT = """
     CREATE TABLE datasets (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
-        filter TEXT NOT NULL
+        filter TEXT NOT NULL,
+        seal TEXT NOT NULL
     ) STRICT;
     CREATE TABLE entries (
         dataset INTEGER NOT NULL REFERENCES datasets (id),
@@ -38,13 +39,8 @@ SCRIPTS = (
     WHEN NEW.dataset <> OLD.dataset OR NEW.number <> OLD.number OR NEW.body <> OLD.body
         OR NEW.repeats <> OLD.repeats + 1
     BEGIN SELECT RAISE (ABORT, 'the history is only added to'); END;
-    """,
-    """
     CREATE INDEX entries_of_runs ON entries (dataset, json_extract(body, '$.run'), number)
     WHERE json_extract(body, '$.run') IS NOT NULL;
-    ALTER TABLE datasets ADD COLUMN seal TEXT NOT NULL DEFAULT '';
-    """,
-    """
     CREATE TABLE reservations (
         dataset INTEGER NOT NULL REFERENCES datasets (id),
         number INTEGER NOT NULL,
@@ -54,10 +50,7 @@ SCRIPTS = (
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX entries_of_reservations ON entries (dataset, json_extract(body, '$.reservation'))
     WHERE json_extract(body, '$.reservation') IS NOT NULL;
-    UPDATE datasets SET seal = '';
-    """,
-)
-"""The n-th leads from schema n to n + 1; an empty file has schema 0."""
+"""
 
 REASONS = {
     "SQLITE_FULL": "the disk is full; nothing was recorded",
@@ -225,20 +218,15 @@ class Store:
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if application != APPLICATION and (application or version or tables):
             raise LedgerError(f"ledger must be one of renyi, got {str(self.path)!r}, another file")
-        if not 0 <= version <= len(SCRIPTS):
+        if version != SCHEMA and (version or self.read_only):
             raise LedgerError(
-                f"ledger must have a schema of at most {len(SCRIPTS)}, got {version} in "
-                f"{str(self.path)!r}: it was written by a newer renyi, which is needed to read it"
-            )
-        if version < len(SCRIPTS) and self.read_only:
-            raise LedgerError(
-                f"ledger must have the schema {len(SCRIPTS)} to be opened read-only, got {version} "
-                f"in {str(self.path)!r}: open it once for writing"
+                f"ledger must have the schema {SCHEMA}, got {version} in {str(self.path)!r}: it "
+                "was written by another version of renyi, which is needed to read it"
             )
         if not self.read_only and os.access(self.path, os.W_OK):
             self._set_journal(connection)
-        if version < len(SCRIPTS):
-            self._migrate(connection)
+        if not version:
+            self._make_tables(connection)
         connection.execute("PRAGMA foreign_keys = ON")
 
     def _set_journal(self, connection: sqlite3.Connection) -> None:
@@ -258,15 +246,14 @@ class Store:
             )
         connection.execute("PRAGMA synchronous = EXTRA")
 
-    def _migrate(self, connection: sqlite3.Connection) -> None:
+    def _make_tables(self, connection: sqlite3.Connection) -> None:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            # another process may have been faster
-            for script in SCRIPTS[_pragma(connection, "user_version") :]:
-                for statement in _statements(script):
+            if not _pragma(connection, "user_version"):  # another process may have been faster
+                for statement in _statements(SCRIPT):
                     connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {len(SCRIPTS)}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {SCHEMA}")
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:

@@ -93,7 +93,4 @@ __all__ = [
     "skellam_pair",
     "staircase_pair",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -23,7 +23,4 @@ from renyi.release._release import Release
 from renyi.release._releases import Releases
 
 __all__ = ["Release", "Releases"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -11,7 +11,4 @@ Examples
 from renyi.report._report import Report, dataset_report, privacy_report
 
 __all__ = ["Report", "dataset_report", "privacy_report"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

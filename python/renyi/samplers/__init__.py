@@ -26,7 +26,4 @@ __all__ = [
     "bound_contributions",
     "pad_batch",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -54,7 +54,4 @@ __all__ = [
     "sum_noise_multiplier",
     "weighted_sum",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

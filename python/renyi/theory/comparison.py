@@ -51,11 +51,7 @@ if TYPE_CHECKING:
     from renyi.plot import Kind
 
 __all__ = ["METHODS", "compare", "compare_noise", "compare_samplings", "plot_comparison"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 _LEAST, _MOST, _TOLERANCE = 0.05, 1e6, 1e-4  # the noise multipliers that are looked at
 _DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size

@@ -43,11 +43,7 @@ __all__ = [
     "mean_loss_bound",
     "optimal_composition",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Form = Literal["independent", "adaptive", "sharp"]
 _OPEN = Range(0.0, 1.0, "()")

@@ -20,10 +20,7 @@ from renyi import check, special
 __all__ = ["log_a_rounded", "rdp_rounded"]
 
 MOST_BITS = 8192
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 def log_a_rounded(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:

@@ -50,11 +50,7 @@ from renyi.theory._bregman import (
 )
 
 __all__ = ["FAMILIES", "Distribution", "ExponentialFamily", "renyi_divergence"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 _TINY = 2.0**-1074
 _FAR = 700.0  # e^_FAR does not overflow

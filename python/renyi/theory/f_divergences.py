@@ -30,11 +30,7 @@ __all__ = [
     "kernel_contraction",
     "mixture_bound",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Array = npt.NDArray[np.float64]
 Density = Callable[[Array], npt.ArrayLike]

@@ -57,11 +57,7 @@ __all__ = [
     "sum_tail_bound",
     "tail_from_guarantee",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Pair = DominatingPair | CompiledPair | tuple[Sequence[float], Sequence[float]]
 NormalTail = Literal["chernoff", "half", "mills"]

@@ -67,11 +67,7 @@ __all__ = [
     "shuffled_scale",
     "step_contraction",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Noise = Literal["gaussian", "laplace"]
 Floats = npt.NDArray[np.float64]

@@ -34,11 +34,7 @@ from renyi._validation import delta_of, epsilon_of, integer_of, numbers_of, prob
 from renyi.theory.iteration import LARGEST, Floats, positive_of
 
 __all__ = ["epochs_mu", "last_iterate_mu", "shuffled_epochs_delta"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 MOST = 10**6
 

@@ -50,11 +50,7 @@ __all__ = [
     "moments_theorem_noise",
     "relaxed_log_moment",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Array = npt.NDArray[np.float64]
 LogMoment = Callable[[float], float]

@@ -29,10 +29,7 @@ from renyi._validation import (
 )
 
 __all__ = ["gaussian_calibration", "laplace_calibration", "mean_noise_multiplier"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 # Gaussian noise N(0, sigma^2) on a query of L2 sensitivity S is exactly (epsilon, delta)-private

@@ -40,10 +40,7 @@ __all__ = [
     "online_noise_factor",
     "online_worst",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 class WorstRecord(NamedTuple):

@@ -51,11 +51,7 @@ from renyi.theory.moments import LEAST_C2, log_moment_constant
 from renyi.theory.subsampling import subsampled
 
 __all__ = ["advanced_route", "full_batch_route", "moment_bound"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Composition = Literal["adaptive", "independent", "sharp", "optimal"]
 Step = Literal["tail", "exact"]

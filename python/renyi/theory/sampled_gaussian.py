@@ -34,11 +34,7 @@ __all__ = [
     "published_bounds",
     "truncated_cdp_bound",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 _RATE = Range(0.0, 1.0, "()")
 _ORDER = Range(1.0, 1e6, "(]")

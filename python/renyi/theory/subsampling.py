@@ -40,11 +40,7 @@ from renyi.mechanisms.sampling import fixed_size_curve
 from renyi.theory.indistinguishability import Guarantee
 
 __all__ = ["fixed_size_rdp", "poisson_rdp", "subsampled", "subsampled_rdp"]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
+__dir__ = __all__.copy
 
 Array = npt.NDArray[np.float64]
 PoissonBound = Literal["best", "tight", "general", "mixture", "pure", "lower"]
