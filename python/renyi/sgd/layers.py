@@ -7,16 +7,15 @@ of the sum of the losses, not of their mean.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from renyi._arrays import Aligned, Array, outline, refuse_masked, rows_of
-from renyi._validation import integer_of, one_of, real_of
+from renyi._validation import FINITE_NON_NEGATIVE, integer_of, number_in, one_of, real_of
 from renyi.sgd.layer_norms import LookupPiece, Piece, ProductPiece, RowsPiece
 
 NormKind = Literal["layer", "rms", "group", "none"]
@@ -186,101 +185,12 @@ class LoRALayer(NamedTuple):
         return _shown(self)
 
 
-def normalisation(kind: NormKind, epsilon: float, groups: int) -> Callable[[Array], Array]:
-    """Return the function of (m, T, features), or with "group" of (m, features, T)."""
-    if kind == "none":
-        return lambda x: x
-    if kind == "rms":
-        return functools.partial(_over_root_mean_square, epsilon=epsilon)
-    if kind == "layer":
-        return functools.partial(_centred, epsilon=epsilon)
-    return functools.partial(_grouped, epsilon=epsilon, groups=groups)
-
-
-def _over_root_mean_square(x: Array, epsilon: float) -> Array:
-    squares = np.einsum("...k,...k->...", x, x)[..., np.newaxis] / max(1, x.shape[-1])
-    return np.asarray(x * (1.0 / np.sqrt(squares + epsilon)).astype(x.dtype, copy=False))
-
-
-def _centred(x: Array, epsilon: float) -> Array:
-    means = x.sum(axis=-1, keepdims=True) / max(1, x.shape[-1])
-    return _over_root_mean_square(x - means.astype(x.dtype, copy=False), epsilon)
-
-
-def _grouped(x: Array, epsilon: float, groups: int) -> Array:
-    return _centred(x.reshape(len(x), groups, -1), epsilon).reshape(x.shape)
-
-
-class Patches(NamedTuple):
-    """The patches of a convolution, by dimension."""
-
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    padding: tuple[int, ...]
-    dilation: tuple[int, ...]
-
-    @classmethod
-    def of(cls, layer: Any, inputs: tuple[int, ...], name: str) -> Patches:
-        """Return the patches of a `ConvLayer` for inputs of this size."""
-        settings = []
-        for setting, least in (("kernel_size", 1), ("stride", 1), ("padding", 0), ("dilation", 1)):
-            given = getattr(layer, setting)
-            each = given if isinstance(given, tuple | list) else [given] * len(inputs)
-            if len(each) != len(inputs):
-                raise ValueError(
-                    f"{name}.{setting} must be an integer or {len(inputs)} of them, got {given!r}"
-                )
-            settings.append(tuple(integer_of(n, f"{name}.{setting}", least) for n in each))
-        outputs = tuple(
-            max(0, (n + 2 * p - d * (k - 1) - 1) // s + 1)
-            for n, k, s, p, d in zip(inputs, *settings, strict=True)
-        )
-        return cls(inputs, outputs, *settings)
-
-    @property
-    def places(self) -> int:
-        """The number of places of the output."""
-        return math.prod(self.outputs)
-
-    def gathered(self, images: Array, kind: Any, memory: Aligned) -> Array:
-        """Return (B, channels, *kernel, *outputs) of images (B, channels, *inputs)."""
-        padded = self._padded(images, kind, memory)
-        count, channels = images.shape[:2]
-        steps = padded.strides[2:]
-        windows = np.lib.stride_tricks.as_strided(
-            padded,
-            (count, channels, *self.kernel, *self.outputs),
-            (
-                *padded.strides[:2],
-                *(step * d for step, d in zip(steps, self.dilation, strict=True)),
-                *(step * s for step, s in zip(steps, self.stride, strict=True)),
-            ),
-            writeable=False,
-        )
-        result = memory.empty("patches", count, windows.shape[1:], kind)
-        np.copyto(result, windows)
-        return result
-
-    def _padded(self, images: Array, kind: Any, memory: Aligned) -> Array:
-        if not any(self.padding) and images.dtype == kind:
-            return images
-        sizes = [n + 2 * p for n, p in zip(self.inputs, self.padding, strict=True)]
-        padded = memory.empty("padded", len(images), (images.shape[1], *sizes), kind)
-        padded[...] = 0.0
-        inner = [slice(p, p + n) for n, p in zip(self.inputs, self.padding, strict=True)]
-        padded[(slice(None), slice(None), *inner)] = images
-        return padded
-
-
 Shape = tuple[int, ...]
-Normalise = Callable[[Array], Array]
 
 
 @dataclass
 class Work:
-    """A layer. Its pieces are those of its arrays of parameters."""
+    """A layer, checked. Its pieces are those of its arrays of parameters."""
 
     shapes: list[Shape]
     count: int
@@ -306,15 +216,25 @@ def product_is_cheaper(times: int, rows: int, columns: int, kind: np.dtype[Any])
     return inner + 0.1 * times * entries < made + 0.5 * entries
 
 
+def _pair(layer: Any, name: str) -> tuple[Array, Array]:
+    """Return activations and gradients (B, T, ...); both may be given without the axis of times."""
+    a, g = rows_of([layer.activations, layer.output_gradients], name).arrays
+    if a.ndim not in (2, 3) or a.shape[:-1] != g.shape[:-1]:
+        raise ValueError(
+            f"{name} must be of (B, inputs) and (B, outputs) or (B, T, inputs) and "
+            f"(B, T, outputs), got {a.shape} and {g.shape}"
+        )
+    return (a[:, np.newaxis], g[:, np.newaxis]) if a.ndim == 2 else (a, g)
+
+
 class LinearWork(Work):
     """Activations (B, T, inputs) and output gradients (B, T, outputs)."""
 
-    def __init__(self, a: Array, g: Array, bias: bool) -> None:
-        self._a, self._g = a, g
-        count, times, inputs = a.shape
-        outputs = g.shape[2]
+    def __init__(self, layer: LinearLayer, name: str) -> None:
+        self._a, self._g = a, g = _pair(layer, name)
+        self._bias = bias = bool(layer.bias)
+        (count, times, inputs), outputs = a.shape, g.shape[2]
         self._kind = np.result_type(a, g, np.float32)
-        self._bias = bias
         ghost = product_is_cheaper(times, inputs, outputs, self._kind)
         taken = times * (inputs + outputs + ghost * times) + (not ghost) * inputs * outputs
         super().__init__(
@@ -341,19 +261,49 @@ class LinearWork(Work):
 
 
 class ConvWork(Work):
-    """Images (B, inputs, ...) and output gradients (B, outputs, places)."""
+    """Images (B, inputs, ...) and output gradients (B, outputs, places), by patches of images."""
 
-    def __init__(self, images: Array, g: Array, patches: Patches, groups: int, bias: bool) -> None:
-        self._images, self._g, self._patches = images, g, patches
+    _LEAST: ClassVar = {"kernel_size": 1, "stride": 1, "padding": 0, "dilation": 1}
+
+    def __init__(self, layer: ConvLayer, name: str) -> None:
+        images, g = rows_of([layer.activations, layer.output_gradients], name).arrays
+        if images.ndim not in (3, 4) or g.ndim != images.ndim:
+            raise ValueError(
+                f"{name} must be of (B, channels, length) or (B, channels, height, width) both, "
+                f"got {images.shape} and {g.shape}"
+            )
+        (count, inputs, *sizes), outputs = images.shape, g.shape[1]
+        settings = []
+        for setting, least in self._LEAST.items():
+            given = getattr(layer, setting)
+            each = given if isinstance(given, tuple | list) else [given] * len(sizes)
+            if len(each) != len(sizes):
+                raise ValueError(
+                    f"{name}.{setting} must be an integer or {len(sizes)} of them, got {given!r}"
+                )
+            settings.append(tuple(integer_of(n, f"{name}.{setting}", least) for n in each))
+        self._kernel, self._stride, self._padding, self._dilation = settings
+        self._places = tuple(
+            max(0, (n + 2 * p - d * (k - 1) - 1) // s + 1)
+            for n, k, s, p, d in zip(sizes, *settings, strict=True)
+        )
+        if g.shape[2:] != self._places:
+            raise ValueError(
+                f"{name} must have output gradients of (B, outputs, "
+                f"{', '.join(map(str, self._places))}) with these settings, got {g.shape}"
+            )
+        groups = integer_of(layer.groups, f"{name}.groups", 1)
+        if inputs % groups or outputs % groups:
+            raise ValueError(f"{name}.groups must divide the channels, got {groups}")
+        places, bias = math.prod(self._places), bool(layer.bias)
+        self._images, self._g = images, g.reshape(count, outputs, places)
         self._groups, self._bias = groups, bias
         self._kind = np.result_type(images, g, np.float32)
-        count, inputs = images.shape[:2]
-        outputs, places = g.shape[1], patches.places
-        seen = inputs // groups * math.prod(patches.kernel)
+        seen = inputs // groups * math.prod(self._kernel)
         ghost = groups == 1 and product_is_cheaper(places, seen, outputs, self._kind)
         taken = places * (groups * seen + outputs + ghost * places) + (not ghost) * outputs * seen
         super().__init__(
-            [(outputs, inputs // groups, *patches.kernel)] + [(outputs,)] * bias,
+            [(outputs, inputs // groups, *self._kernel)] + [(outputs,)] * bias,
             count,
             places,
             [ghost] + [False] * bias,
@@ -363,10 +313,10 @@ class ConvWork(Work):
     def pieces(self, part: slice) -> list[Piece]:
         """Return the piece of the weights, and that of the bias."""
         g = self.memory.copy("g", self._g[part], self._kind)
-        seen = self._patches.gathered(self._images[part], self._kind, self.memory)
+        seen = self._patches(self._images[part])
         groups, (outputs, inputs, *kernel) = self._groups, self.shapes[0]
         g_groups, seen = (
-            array.reshape(len(g), groups, each, self._patches.places)
+            array.reshape(len(g), groups, each, self.times)
             for array, each in ((g, outputs // groups), (seen, inputs * math.prod(kernel)))
         )
         if self.by_products[0]:
@@ -376,11 +326,53 @@ class ConvWork(Work):
             first = RowsPiece(rows.reshape(len(g), *self.shapes[0]))
         return [first, RowsPiece(g.sum(axis=2))] if self._bias else [first]
 
+    def _patches(self, images: Array) -> Array:
+        """Return (B, channels, *kernel, *places) of images (B, channels, ...)."""
+        count, channels, *sizes = images.shape
+        if any(self._padding) or images.dtype != self._kind:
+            wide = [n + 2 * p for n, p in zip(sizes, self._padding, strict=True)]
+            padded = self.memory.empty("padded", count, (channels, *wide), self._kind)
+            padded[...] = 0.0
+            inner = [slice(p, p + n) for n, p in zip(sizes, self._padding, strict=True)]
+            padded[(slice(None), slice(None), *inner)] = images
+            images = padded
+        steps = images.strides[2:]
+        windows = np.lib.stride_tricks.as_strided(
+            images,
+            (count, channels, *self._kernel, *self._places),
+            (
+                *images.strides[:2],
+                *(step * d for step, d in zip(steps, self._dilation, strict=True)),
+                *(step * s for step, s in zip(steps, self._stride, strict=True)),
+            ),
+            writeable=False,
+        )
+        result = self.memory.empty("patches", count, windows.shape[1:], self._kind)
+        np.copyto(result, windows)
+        return result
+
 
 class EmbeddingWork(Work):
     """Tokens (B, T) and output gradients (B, T, outputs)."""
 
-    def __init__(self, tokens: Array, g: Array, rows: int) -> None:
+    def __init__(self, layer: EmbeddingLayer, name: str) -> None:
+        rows = integer_of(layer.rows, f"{name}.rows", 1)
+        (g,) = rows_of([layer.output_gradients], name).arrays
+        refuse_masked(layer.tokens, f"{name}.tokens")
+        tokens = np.asarray(layer.tokens)
+        if tokens.dtype.kind not in "iu":
+            raise TypeError(
+                f"{name}.tokens must be an array of integers, got one of {tokens.dtype}"
+            )
+        if tokens.ndim not in (1, 2) or tokens.shape != g.shape[:-1]:
+            raise ValueError(
+                f"{name} must be of tokens (B,) or (B, T) and gradients with one more axis, "
+                f"outputs, got {tokens.shape} and {g.shape}"
+            )
+        if tokens.size and not (tokens.min() >= 0 and tokens.max() < rows):
+            raise ValueError(f"{name}.tokens must be in [0, {rows}), the rows of the table")
+        if tokens.ndim == 1:
+            tokens, g = tokens[:, np.newaxis], g[:, np.newaxis]
         self._tokens, self._g = tokens, g
         self._kind = np.result_type(g, np.float32)
         count, times, outputs = g.shape
@@ -397,14 +389,28 @@ class EmbeddingWork(Work):
 class LoRAWork(Work):
     """Activations (B, T, inputs), output gradients (B, T, outputs), and both factors."""
 
-    def __init__(self, x: Array, g: Array, a: Array, b: Array, scale: float) -> None:
-        self._x, self._g, self._scale = x, g, scale
+    def __init__(self, layer: LoRALayer, name: str) -> None:
+        self._x, self._g = x, g = _pair(layer, name)
+        a, b = (rows_of([m], f"{name}.{k}").arrays[0] for m, k in ((layer.a, "a"), (layer.b, "b")))
+        (count, times, inputs), outputs = x.shape, g.shape[2]
+        if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
+            raise ValueError(
+                f"{name} must have a of (inputs, rank) and b of (rank, outputs), got {a.shape} "
+                f"and {b.shape}"
+            )
+        if (a.shape[0], b.shape[1]) != (inputs, outputs):
+            raise ValueError(
+                f"{name} must have a of ({inputs}, rank) and b of (rank, {outputs}), got "
+                f"{a.shape} and {b.shape}"
+            )
+        self._scale = real_of(layer.scale, f"{name}.scale", "a finite number")
+        if not math.isfinite(self._scale):
+            raise ValueError(f"{name}.scale must be a finite number, got {self._scale!r}")
         self._kind = np.result_type(x, g, np.float32)
         factors = Aligned()
         self._a = factors.copy("a", a[np.newaxis], self._kind)[0]
         self._b = factors.copy("b", b[np.newaxis], self._kind)[0]
-        (inputs, rank), outputs = a.shape, b.shape[1]
-        count, times = x.shape[:2]
+        rank = a.shape[1]
         taken = (times + rank) * (inputs + outputs) + 2 * times * rank
         item = self._kind.itemsize
         super().__init__([a.shape, b.shape], count, times, [False, False], taken * item)
@@ -425,37 +431,75 @@ class LoRAWork(Work):
 
 
 class ScaleWork(Work):
-    """A gain and a bias, along an axis, 1 or 2, of arrays of three dimensions.
+    """A gain, unless there is only a bias, and a bias: along axis 1 or 2 of (B, ., .)."""
 
-    What the gain multiplies is found from the input by ``normalise``; without it there is only a
-    bias.
-    """
-
-    def __init__(
-        self, x: Array | None, g: Array, axis: int, bias: bool, normalise: Normalise | None
-    ) -> None:
-        self._x, self._g, self._axis, self._bias = x, g, axis, bias
-        self._normalise = normalise
-        arrays = [g] if x is None else [x, g]
+    def __init__(self, layer: NormLayer | BiasLayer, name: str) -> None:
+        self._x = None
+        if isinstance(layer, NormLayer):
+            x, g = rows_of([layer.activations, layer.output_gradients], name).arrays
+            if x.shape != g.shape:
+                raise ValueError(
+                    f"{name} must be of arrays of one shape, got {x.shape} and {g.shape}"
+                )
+            one_of(layer.kind, f"{name}.kind", get_args(NormKind))
+            last, self._norm, self._bias = layer.kind != "group", layer.kind, bool(layer.bias)
+            self._epsilon = number_in(layer.epsilon, f"{name}.epsilon", FINITE_NON_NEGATIVE)
+            self._groups = integer_of(layer.groups, f"{name}.groups", 1)
+        else:
+            (g,) = rows_of([layer.output_gradients], name).arrays
+            x, last, self._bias = None, one_of(layer.axis, f"{name}.axis", (-1, 1)) == -1, True
+        if g.ndim < 2:
+            raise ValueError(f"{name} must have an axis of features, got {g.shape}")
+        rest = math.prod(g.shape[1:-1] if last else g.shape[2:])
+        whole = (g.shape[0], rest, g.shape[-1]) if last else (g.shape[0], g.shape[1], rest)
+        self._g, self._axis = g.reshape(whole), 2 if last else 1
+        features = whole[self._axis]
+        if x is not None:
+            self._x = x.reshape(whole)
+            if features % self._groups:
+                raise ValueError(f"{name}.groups must divide the features, got {self._groups}")
+        arrays = [self._g] if self._x is None else [self._x, self._g]
         self._kind = np.result_type(*arrays, np.float32)
-        taken = 2 * len(arrays) * math.prod(g.shape[1:]) * self._kind.itemsize
-        shapes: list[Shape] = [(g.shape[axis],)] * ((x is not None) + bias)
+        taken = 2 * len(arrays) * math.prod(whole[1:]) * self._kind.itemsize
+        shapes: list[Shape] = [(features,)] * ((x is not None) + self._bias)
         super().__init__(shapes, len(g), 0, [False] * len(shapes), taken)
 
     def pieces(self, part: slice) -> list[Piece]:
         """Return the piece of the gain, and that of the bias."""
         g = np.ascontiguousarray(self._g[part], self._kind)
         found: list[Piece] = []
-        if self._x is not None and self._normalise is not None:
-            z = self._normalise(np.ascontiguousarray(self._x[part], self._kind))
+        if self._x is not None:
+            z = self._normalised(np.ascontiguousarray(self._x[part], self._kind))
             axes = "bkt" if self._axis == 1 else "btk"
             found.append(RowsPiece(np.einsum(f"{axes},{axes}->bk", z, g)))
         if self._bias:
             found.append(RowsPiece(g.sum(axis=3 - self._axis)))
         return found
 
+    def _normalised(self, x: Array) -> Array:
+        """Return what the gain multiplies, from (m, T, features), or "group": (m, features, T)."""
+        if self._norm == "none":
+            return x
+        shape = x.shape
+        if self._norm == "group":
+            x = x.reshape(len(x), self._groups, -1)
+        features = max(1, x.shape[-1])
+        if self._norm != "rms":
+            x = x - (x.sum(axis=-1, keepdims=True) / features).astype(x.dtype, copy=False)
+        squares = np.einsum("...k,...k->...", x, x)[..., np.newaxis] / features
+        scaled = x * (1.0 / np.sqrt(squares + self._epsilon)).astype(x.dtype, copy=False)
+        return np.asarray(scaled).reshape(shape)
+
 
 Layer = LinearLayer | ConvLayer | EmbeddingLayer | NormLayer | BiasLayer | LoRALayer
+_WORKS: dict[type, Callable[[Any, str], Work]] = {
+    LinearLayer: LinearWork,
+    ConvLayer: ConvWork,
+    EmbeddingLayer: EmbeddingWork,
+    LoRALayer: LoRAWork,
+    NormLayer: ScaleWork,
+    BiasLayer: ScaleWork,
+}
 
 
 def works_of(layers: Any) -> list[Work]:
@@ -469,139 +513,18 @@ def works_of(layers: Any) -> list[Work]:
     works: list[Work] = []
     for k, given in enumerate(layers):
         name = f"layers[{k}]"
-        work = _work_of(given, name)
+        if type(given) in _WORKS:
+            work = _WORKS[type(given)](given, name)
+        elif isinstance(given, list | tuple) and len(given) in (2, 3):
+            work = LinearWork(LinearLayer(*given), name)
+        else:
+            raise TypeError(
+                f"{name} must be a LinearLayer, (activations, output_gradients) or another layer, "
+                f"got {outline(given)}"
+            )
         works.append(work)
         if work.count != works[0].count:
             raise ValueError(
                 f"{name} must have as many samples as layers[0], {works[0].count}, got {work.count}"
             )
     return works
-
-
-def _work_of(given: Any, name: str) -> Work:
-    make = _MAKERS.get(type(given))
-    if make is not None:
-        return make(given, name)
-    if not isinstance(given, list | tuple) or len(given) not in (2, 3):
-        raise TypeError(
-            f"{name} must be a LinearLayer, (activations, output_gradients) or another layer, got "
-            f"{outline(given)}"
-        )
-    return _linear(LinearLayer(*given), name)
-
-
-def _pair(first: Any, second: Any, name: str, what: tuple[str, str]) -> tuple[Array, Array]:
-    """Return two arrays (B, T, ...), of which both or neither was given the axis of times."""
-    a, g = rows_of([first, second], name).arrays
-    if a.ndim not in (2, 3) or a.shape[:-1] != g.shape[:-1]:
-        raise ValueError(
-            f"{name} must be of (B, {what[0]}) and (B, {what[1]}) or (B, T, {what[0]}) and "
-            f"(B, T, {what[1]}), got {a.shape} and {g.shape}"
-        )
-    return (a[:, np.newaxis], g[:, np.newaxis]) if a.ndim == 2 else (a, g)
-
-
-def _linear(layer: LinearLayer, name: str) -> Work:
-    a, g = _pair(layer.activations, layer.output_gradients, name, ("inputs", "outputs"))
-    return LinearWork(a, g, bool(layer.bias))
-
-
-def _conv(layer: ConvLayer, name: str) -> Work:
-    images, g = rows_of([layer.activations, layer.output_gradients], name).arrays
-    if images.ndim not in (3, 4) or g.ndim != images.ndim:
-        raise ValueError(
-            f"{name} must be of (B, channels, length) or (B, channels, height, width) both, got "
-            f"{images.shape} and {g.shape}"
-        )
-    patches = Patches.of(layer, images.shape[2:], name)
-    if g.shape[2:] != patches.outputs:
-        raise ValueError(
-            f"{name} must have output gradients of (B, outputs, "
-            f"{', '.join(map(str, patches.outputs))}) with these settings, got {g.shape}"
-        )
-    groups = integer_of(layer.groups, f"{name}.groups", 1)
-    if images.shape[1] % groups or g.shape[1] % groups:
-        raise ValueError(f"{name}.groups must divide the channels, got {groups}")
-    g = g.reshape(*g.shape[:2], patches.places)
-    return ConvWork(images, g, patches, groups, bool(layer.bias))
-
-
-def _embedding(layer: EmbeddingLayer, name: str) -> Work:
-    rows = integer_of(layer.rows, f"{name}.rows", 1)
-    (g,) = rows_of([layer.output_gradients], name).arrays
-    refuse_masked(layer.tokens, f"{name}.tokens")
-    tokens = np.asarray(layer.tokens)
-    if tokens.dtype.kind not in "iu":
-        raise TypeError(f"{name}.tokens must be an array of integers, got one of {tokens.dtype}")
-    if tokens.ndim not in (1, 2) or tokens.shape != g.shape[:-1]:
-        raise ValueError(
-            f"{name} must be of tokens (B,) or (B, T) and gradients with one more axis, outputs, "
-            f"got {tokens.shape} and {g.shape}"
-        )
-    if tokens.size and not (tokens.min() >= 0 and tokens.max() < rows):
-        raise ValueError(f"{name}.tokens must be in [0, {rows}), the rows of the table")
-    if tokens.ndim == 1:
-        tokens, g = tokens[:, np.newaxis], g[:, np.newaxis]
-    return EmbeddingWork(tokens, g, rows)
-
-
-def _lora(layer: LoRALayer, name: str) -> Work:
-    x, g = _pair(layer.activations, layer.output_gradients, name, ("inputs", "outputs"))
-    a, b = (rows_of([m], f"{name}.{k}").arrays[0] for m, k in ((layer.a, "a"), (layer.b, "b")))
-    inputs, outputs = x.shape[2], g.shape[2]
-    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0]:
-        raise ValueError(
-            f"{name} must have a of (inputs, rank) and b of (rank, outputs), got {a.shape} and "
-            f"{b.shape}"
-        )
-    if (a.shape[0], b.shape[1]) != (inputs, outputs):
-        raise ValueError(
-            f"{name} must have a of ({inputs}, rank) and b of (rank, {outputs}), got {a.shape} and "
-            f"{b.shape}"
-        )
-    scale = real_of(layer.scale, f"{name}.scale", "a finite number")
-    if not math.isfinite(scale):
-        raise ValueError(f"{name}.scale must be a finite number, got {scale!r}")
-    return LoRAWork(x, g, a, b, scale)
-
-
-def _norm(layer: NormLayer, name: str) -> Work:
-    x, g = rows_of([layer.activations, layer.output_gradients], name).arrays
-    if x.shape != g.shape:
-        raise ValueError(f"{name} must be of arrays of one shape, got {x.shape} and {g.shape}")
-    one_of(layer.kind, f"{name}.kind", get_args(NormKind))
-    axis, (x, g) = _along(1 if layer.kind == "group" else -1, [x, g], name)
-    epsilon = real_of(layer.epsilon, f"{name}.epsilon", "a number >= 0")
-    if not 0.0 <= epsilon < math.inf:
-        raise ValueError(f"{name}.epsilon must be a number >= 0, got {layer.epsilon!r}")
-    groups = integer_of(layer.groups, f"{name}.groups", 1)
-    if x.shape[axis] % groups:
-        raise ValueError(f"{name}.groups must divide the features, got {groups}")
-    return ScaleWork(x, g, axis, bool(layer.bias), normalisation(layer.kind, epsilon, groups))
-
-
-def _bias(layer: BiasLayer, name: str) -> Work:
-    one_of(layer.axis, f"{name}.axis", (-1, 1))
-    axis, (g,) = _along(layer.axis, rows_of([layer.output_gradients], name).arrays, name)
-    return ScaleWork(None, g, axis, True, None)
-
-
-def _along(axis: int, arrays: list[Array], name: str) -> tuple[int, list[Array]]:
-    """Return arrays (B, T, features) or (B, features, T), and which axis the features are."""
-    shape = arrays[0].shape
-    if len(shape) < 2:
-        raise ValueError(f"{name} must have an axis of features, got {shape}")
-    last = axis == -1
-    rest = math.prod(shape[1:-1] if last else shape[2:])
-    whole = (shape[0], rest, shape[-1]) if last else (shape[0], shape[1], rest)
-    return (2 if last else 1), [array.reshape(whole) for array in arrays]
-
-
-_MAKERS: dict[type, Callable[[Any, str], Work]] = {
-    LinearLayer: _linear,
-    ConvLayer: _conv,
-    EmbeddingLayer: _embedding,
-    LoRALayer: _lora,
-    NormLayer: _norm,
-    BiasLayer: _bias,
-}
