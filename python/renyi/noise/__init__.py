@@ -1,4 +1,7 @@
-"""Noise from a cryptographic generator: ideal and then rounded to a lattice, or whole numbers."""
+"""Noise from a cryptographic generator: ideal and then rounded to a lattice, or whole numbers.
+
+A bad argument is a TypeError or a ValueError that names it; what else can fail is listed.
+"""
 
 from __future__ import annotations
 

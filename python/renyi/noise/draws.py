@@ -65,11 +65,6 @@ def gaussian_noise(
     -------
     ndarray
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Notes
     -----
     Box, Muller 1958 (doi 10.1214/aoms/1177706645), of pairs of uniform numbers with as many bits as
@@ -217,11 +212,6 @@ def discrete_gaussian_noise(
     -------
     ndarray of int64
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     References
     ----------
     Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3.
@@ -269,11 +259,6 @@ def discrete_laplace_noise(
     Returns
     -------
     ndarray of int64
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------

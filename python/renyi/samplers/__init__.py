@@ -1,4 +1,7 @@
-"""Samplers of batches: which records take part in a step, and what accountants may assume of it."""
+"""Samplers of batches: which records take part in a step, and what accountants may assume of it.
+
+A bad argument is a TypeError or a ValueError that names it; what else can fail is listed.
+"""
 
 from __future__ import annotations
 

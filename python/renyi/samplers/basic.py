@@ -245,11 +245,6 @@ class PoissonSampler(BatchSampler):
     generator : SecureGenerator or numpy.random.Generator, optional
         By default the process's own `SecureGenerator`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> from renyi.mechanisms import Gaussian
@@ -294,11 +289,6 @@ class FixedSizeSampler(BatchSampler):
         Whether a record may be drawn several times in one batch.
     steps, generator
         As for `PoissonSampler`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------
@@ -406,11 +396,6 @@ class CyclicPoissonSampler(BatchSampler):
         Number of groups, at least 1.
     steps, generator
         As for `PoissonSampler`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------
@@ -525,11 +510,6 @@ class TruncatedPoissonSampler(BatchSampler):
         The largest batch, at least 1.
     steps, generator
         As for `PoissonSampler`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------

@@ -55,11 +55,6 @@ class ShuffledSampler(BatchSampler):
     generator
         As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
     Examples
     --------
     >>> from renyi.mechanisms import Gaussian
@@ -143,11 +138,6 @@ class BallsInBinsSampler(BatchSampler):
         needs (`renyi.matrix.BallsInBins`).
     generator
         As for `PoissonSampler`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     References
     ----------
@@ -268,11 +258,6 @@ class FixedOrderSampler(BatchSampler):
         Batches to an epoch, in [1, population].
     steps : int, optional
         Number of batches to iterate over; without end by default.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
 
     Examples
     --------

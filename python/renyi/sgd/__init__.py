@@ -1,4 +1,7 @@
-"""Differentially private stochastic gradient descent on arrays."""
+"""Differentially private stochastic gradient descent on arrays.
+
+A bad argument is a TypeError or a ValueError that names it; what else can fail is listed.
+"""
 
 from __future__ import annotations
 
