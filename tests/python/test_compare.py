@@ -12,7 +12,7 @@ import pytest
 from renyi import Gaussian, PLDAccountant, PoissonSampled, RDPAccountant
 from renyi.cli.compare import HEADINGS
 from renyi.cli.options import METHODS as OPTIONS
-from renyi.theory.comparison import METHODS, compare, compare_noise, plot_comparison, steps_grid
+from renyi.theory.comparison import METHODS, compare, plot_comparison, steps_grid
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 
 SIGMA, RATE, STEPS = 4.0, 0.01, 1000
@@ -266,7 +266,7 @@ def test_lines_end_where_a_method_gives_nothing():
 
 @pytest.mark.parametrize(("rate", "steps"), [(0.01, 200), (0.2, 10), (1.0, 3)])
 def test_the_noise_that_each_method_needs(rate, steps):
-    for row in compare_noise(rate, steps, epsilon=1.5, delta=1e-5):
+    for row in compare(rate, None, steps, epsilon=1.5, delta=1e-5):
         noise = row.noise_multiplier
         (enough,) = compare(rate, noise, steps, delta=1e-5, methods=[row.method])
         (little,) = compare(rate, noise / 1.0002, steps, delta=1e-5, methods=[row.method])
@@ -277,10 +277,10 @@ def test_the_noise_that_each_method_needs(rate, steps):
 def test_targets_of_noise():
     for bad in (0.0, math.inf):
         with pytest.raises(ValueError, match="epsilon must be a number in"):
-            compare_noise(0.1, 10, epsilon=bad, delta=1e-5)
+            compare(0.1, None, 10, epsilon=bad, delta=1e-5)
         with pytest.raises(ValueError, match="delta must be"):
-            compare_noise(0.1, 10, epsilon=1.0, delta=bad)
-    (row,) = compare_noise(1.0, 10**9, epsilon=1e-9, delta=1e-300, methods=["full_batch"])
+            compare(0.1, None, 10, epsilon=1.0, delta=bad)
+    (row,) = compare(1.0, None, 10**9, epsilon=1e-9, delta=1e-300, methods=["full_batch"])
     assert row.noise_multiplier == math.inf
 
 
@@ -289,7 +289,7 @@ def test_targets_on_the_command_line(capsys, tmp_path):
     setting = ["--target", "2", "--delta", "1e-5", "--sample-rate", "0.01", "--steps", "300"]
     methods = ["--methods", "moments,exact"]
     found = rows_of(capsys, *setting, *methods)["results"]
-    expected = compare_noise(0.01, 300, epsilon=2.0, delta=1e-5, methods=("moments", "exact"))
+    expected = compare(0.01, None, 300, epsilon=2.0, delta=1e-5, methods=("moments", "exact"))
     assert [row["noise_multiplier"] for row in found] == [row.noise_multiplier for row in expected]
     code, out, err = run(capsys, *setting, *methods)
     assert (code, err) == (0, "")

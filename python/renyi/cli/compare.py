@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     Rows = Sequence[Row]
 
 Record = dict[str, Any]
-TARGET_INPUTS = ("target", "delta", *INPUT_KEYS[1:])
+SYMBOLS = {
+    "noise_multiplier": "σ",
+    "target": "ε",
+    "epsilon": "ε",
+    "delta": "δ",
+    "sample_rate": "q",
+}
 NOISE = {"noise": "standard deviation / sensitivity of the adjacency"}
 RELATIVE = "noise relative to the sensitivity of each method's own adjacency"
 HEADINGS = dict(
@@ -34,36 +40,31 @@ HEADINGS = dict(
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Epsilon at a given delta, delta at a given epsilon, or the noise for both."""
-    if options.target is not None:
-        return _compare_noise(options)
-    from renyi.theory.comparison import compare as compared
+    """Epsilon at a given delta, delta at a given epsilon, or with a target the noise for both."""
+    from renyi.theory import comparison
 
-    require(options, "noise_multiplier")
-    given, wanted = given_and_wanted(options, "compared")
-    values = [float(value) for value in getattr(options, given)]
-    keys = (*INPUT_KEYS, given)
-    cells = [{**run, given: value} for run in runs(options) for value in values]
-    if options.plot or options.show:
+    cells, keys, given, wanted = _asked(options)
+    drawn = options.plot or options.show
+    if drawn:
         cells = _over_steps(options, cells, keys)
 
     def rows_of(cell: Record) -> Rows:
-        numbers = cell["sample_rate"], cell["noise_multiplier"], cell["steps"]
-        return compared(*numbers, **{given: cell[given]}, methods=_names(options))
+        setting = cell["sample_rate"], cell.get("noise_multiplier"), cell["steps"]
+        numbers = {name.replace("target", "epsilon"): cell[name] for name in given}
+        return comparison.compare(*setting, **numbers, methods=_names(options))
 
     with output.waiting("comparison") if len(cells) == 1 else nullcontext():
         found = [(cell, rows_of(cell)) for cell in output.progress(cells)]
-    if options.plot or options.show:
-        cell, symbol = cells[0], "δ" if given == "delta" else "ε"
-        setting = (
-            f"σ = {plain(cell['noise_multiplier'])}, q = {plain(cell['sample_rate'])}, "
-            f"{symbol} = {plain(cell[given])}"
-        )
+    if drawn:
+        names = [name for name in SYMBOLS if name in keys and name in cells[0]]
+        setting = ", ".join(f"{SYMBOLS[name]} = {plain(cells[0][name])}" for name in names)
         _draw(options, [c["steps"] for c in cells], [r for _, r in found], f"{setting}\n{RELATIVE}")
     records = [record for cell, rows in found for record in _records(cell, rows, wanted)]
     if emit_data(options, records, NOISE) or output.figure_written(options):
         return 0
-    if len(cells) == 1:
+    if len(cells) > 1 or options.target is not None:
+        _print_sweep(options, found, keys, wanted)
+    else:
         print_fixed(records, keys)
         output.print_table(
             [
@@ -73,56 +74,31 @@ def compare(options: argparse.Namespace) -> int:
             ],
             records,
         )
-    else:
-        _print_sweep(options, found, keys, wanted)
-    _print_assumptions(records)
+    if options.target is None:
+        _print_assumptions(records)
     return 0
 
 
-def _compare_noise(options: argparse.Namespace) -> int:
-    """Print or draw the noise that each method needs for one guarantee."""
-    from renyi.theory.comparison import compare_noise
-
+def _asked(
+    options: argparse.Namespace,
+) -> tuple[list[Record], tuple[str, ...], tuple[str, ...], str]:
+    """Return the settings, the names of their inputs, those that are given, and what is wanted."""
+    if options.target is None:
+        require(options, "noise_multiplier")
+        given, wanted = given_and_wanted(options, "compared")
+        values = [float(value) for value in getattr(options, given)]
+        cells = [{**run, given: value} for run in runs(options) for value in values]
+        return cells, (*INPUT_KEYS, given), (given,), wanted
     require(options, "delta")
-    for flag, given in (
+    for flag, value in (
         ("--epsilon", options.epsilon),
         ("--noise-multiplier", options.noise_multiplier),
     ):
-        if given is not None:
+        if value is not None:
             raise UsageError(f"--target excludes {flag}: the noise is what is compared")
     cells = runs(options, target=options.target, delta=options.delta)
-    if options.plot or options.show:
-        cells = _over_steps(options, cells, TARGET_INPUTS, 13)
-    found = [
-        (
-            cell,
-            compare_noise(
-                cell["sample_rate"],
-                cell["steps"],
-                epsilon=cell["target"],
-                delta=cell["delta"],
-                methods=_names(options),
-            ),
-        )
-        for cell in output.progress(cells)
-    ]
-    if options.plot or options.show:
-        cell = cells[0]
-        setting = (
-            f"ε = {plain(cell['target'])}, δ = {plain(cell['delta'])}, "
-            f"q = {plain(cell['sample_rate'])}"
-        )
-        _draw(options, [c["steps"] for c in cells], [r for _, r in found], f"{setting}\n{RELATIVE}")
-    names = ("method", "label", "noise_multiplier", "sampling", "adjacency")
-    records = [
-        {**cell, **{name: getattr(row, name) for name in names}}
-        for cell, rows in found
-        for row in rows
-    ]
-    if emit_data(options, records, NOISE) or output.figure_written(options):
-        return 0
-    _print_sweep(options, found, TARGET_INPUTS, "noise_multiplier")
-    return 0
+    names = ("target", "delta")
+    return cells, (*names, *INPUT_KEYS[1:]), names, "noise_multiplier"
 
 
 def _names(options: argparse.Namespace) -> tuple[str, ...]:
@@ -130,7 +106,7 @@ def _names(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _over_steps(
-    options: argparse.Namespace, cells: list[Record], keys: Sequence[str], count: int | None = None
+    options: argparse.Namespace, cells: list[Record], keys: Sequence[str]
 ) -> list[Record]:
     """Return the cells of a figure over the steps: those given, or up to the steps of the one."""
     from renyi.theory.comparison import steps_grid
@@ -144,25 +120,21 @@ def _over_steps(
     cell = {key: value for key, value in cells[0].items() if key != "epochs"}
     if cell["steps"] == 1:
         raise UsageError("--steps must be above 1 for a figure over the steps, got 1")
-    grid = steps_grid(cell["steps"]) if count is None else steps_grid(cell["steps"], count)
+    grid = steps_grid(cell["steps"], 25 if options.target is None else 13)
     return [{**cell, "steps": steps} for steps in grid]
 
 
 def _records(cell: Record, rows: Rows, wanted: str) -> list[Record]:
     """Return a record for every method, with its ratio to the exact one if that is there."""
     exact = next((getattr(row, wanted) for row in rows if row.method == "exact"), None)
-    return [
-        {
-            **cell,
-            "method": row.method,
-            "label": row.label,
-            wanted: getattr(row, wanted),
-            "times_exact": getattr(row, wanted) / exact if exact else None,
-            "sampling": row.sampling,
-            "adjacency": row.adjacency,
-        }
-        for row in rows
-    ]
+    records = []
+    for row in rows:
+        value = getattr(row, wanted)
+        record = {**cell, "method": row.method, "label": row.label, wanted: value}
+        if wanted != "noise_multiplier":
+            record["times_exact"] = value / exact if exact else None
+        records.append({**record, "sampling": row.sampling, "adjacency": row.adjacency})
+    return records
 
 
 def _print_sweep(

@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from renyi._adjacency import Adjacency, Conversion
+from renyi._adjacency import Adjacency
 from renyi._figure import plain_ticks
 from renyi._search import least_argument
 from renyi._validation import (
@@ -42,22 +42,20 @@ from renyi.mechanisms import (
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
-from renyi.theory.indistinguishability import one_given
-from renyi.theory.routes import MomentBound, Route, advanced_route, full_batch_route, moment_bound
+from renyi.theory.indistinguishability import Guarantee, one_given
+from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from renyi.plot import Kind
-
-__all__ = ["METHODS", "compare", "compare_noise", "compare_samplings", "plot_comparison"]
+__all__ = ["METHODS", "compare", "compare_samplings", "plot_comparison"]
 __dir__ = __all__.copy
 
 _LEAST, _MOST, _TOLERANCE = 0.05, 1e6, 1e-4  # the noise multipliers that are looked at
 _DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size
 _RTOL = 1e-4  # of what lattices answer
-_ANY, _EITHER, _ADD = "any", "add_remove (poisson) or replace_one (fixed_size)", "add_remove"
-_NONE, _BOTH, _POISSON = "none", "poisson or fixed_size", "poisson"
+_EITHER = "poisson or fixed_size", "add_remove (poisson) or replace_one (fixed_size)"
+_POISSON = "poisson", "add_remove"
 _LABELS = {
     "poisson": "Poisson",
     "truncated_poisson": "truncated Poisson",
@@ -110,85 +108,76 @@ class Run:
         """Steps times rate, rounded up unless it is an integer but for the rate's own rounding."""
         return max(math.ceil(self.steps * self.rate * (1.0 - 2.0**-50)), 1)
 
-    @property
-    def mechanism(self) -> Mechanism:
-        return PoissonSampled(Gaussian(self.noise), self.rate) * self.steps
-
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: what it is for, epsilon of (run, delta) and delta of (run, epsilon)."""
+    """A method: what it holds for, and its guarantee of a run and an epsilon or a delta."""
 
     label: str
     sampling: str
     adjacency: str
-    epsilon: Callable[[Run, float], float]
-    delta: Callable[[Run, float], float]
+    guarantee: Callable[..., Any]
 
 
-def _by_route(
-    label: str, sampling: str, adjacency: str, route: Callable[..., Route | MomentBound]
-) -> Method:
-    return Method(
-        label,
-        sampling,
-        adjacency,
-        lambda run, delta: float(route(run, delta=delta).epsilon),
-        lambda run, epsilon: float(route(run, epsilon=epsilon).delta),
-    )
-
-
-def _by_accountant(label: str, account: Callable[[Run], RDPAccountant | PLDAccountant]) -> Method:
-    return Method(
-        label,
-        _POISSON,
-        _ADD,
-        lambda run, delta: account(run).get_epsilon(delta),
-        lambda run, epsilon: account(run).get_delta(epsilon),
-    )
-
-
-def _renyi(run: Run, conversion: Conversion) -> RDPAccountant:
-    return RDPAccountant(conversion=conversion).compose(run.mechanism)
+def _accounted(
+    account: RDPAccountant | PLDAccountant,
+    run: Run,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+) -> Guarantee:
+    account.compose(PoissonSampled(Gaussian(run.noise), run.rate), run.steps)
+    if epsilon is not None:
+        return Guarantee(epsilon, account.get_delta(epsilon))
+    return Guarantee(account.get_epsilon(delta_of(delta)), delta_of(delta))
 
 
 METHODS: dict[str, Method] = {
-    "full_batch": _by_route(
+    "full_batch": Method(
         "every epoch one step with all data",
-        _NONE,
-        _ANY,
+        "none",
+        "any",
         lambda run, **given: full_batch_route(run.noise, run.epochs, **given),
     ),
-    "advanced": _by_route(
+    "advanced": Method(
         "subsampling, advanced composition",
-        _BOTH,
-        _EITHER,
+        *_EITHER,
         lambda run, **given: advanced_route(run.rate, run.noise, run.steps, **given),
     ),
-    "optimal": _by_route(
+    "optimal": Method(
         "subsampling, optimal composition",
-        _BOTH,
-        _EITHER,
+        *_EITHER,
         lambda run, **given: advanced_route(
             run.rate, run.noise, run.steps, step="exact", composition="optimal", **given
         ),
     ),
-    "moment_bound": _by_route(
+    "moment_bound": Method(
         "moments, bounded by C(c1, c2)",
-        _POISSON,
-        _ADD,
+        *_POISSON,
         lambda run, **given: moment_bound(run.rate, run.noise, run.steps, **given),
     ),
-    "moments": _by_accountant("moments, best real order", lambda run: _renyi(run, "mironov")),
-    "rdp": _by_accountant("Rényi-DP, optimal conversion", lambda run: _renyi(run, "optimal")),
-    "exact": _by_accountant("exact curve", lambda run: PLDAccountant().compose(run.mechanism)),
+    "moments": Method(
+        "moments, best real order",
+        *_POISSON,
+        lambda run, **given: _accounted(RDPAccountant(conversion="mironov"), run, **given),
+    ),
+    "rdp": Method(
+        "Rényi-DP, optimal conversion",
+        *_POISSON,
+        lambda run, **given: _accounted(RDPAccountant(), run, **given),
+    ),
+    "exact": Method(
+        "exact curve",
+        *_POISSON,
+        lambda run, **given: _accounted(PLDAccountant(), run, **given),
+    ),
 }
-"""The methods by name, in the order in which they are shown."""
+"""The methods by name, in the order of the tables."""
 
 
 def compare(
     sample_rate: float,
-    noise_multiplier: float,
+    noise_multiplier: float | None,
     steps: int,
     *,
     epsilon: float | None = None,
@@ -201,14 +190,16 @@ def compare(
     ----------
     sample_rate : float
         The probability with which a record enters a step, in (0, 1].
-    noise_multiplier : float
-        Standard deviation of the noise over the sensitivity of one record, in (0, inf).
+    noise_multiplier : float or None
+        Standard deviation of the noise over the sensitivity of one record, in (0, inf). None:
+        every method gives the noise with which it proves both epsilon and delta.
     steps : int
         From 1 to 10^9.
     epsilon : float, optional
-        In [0, inf]; every method gives its delta.
+        In [0, inf]; every method gives its delta. In (0, inf) without a noise multiplier.
     delta : float, optional
-        In [0, 1]; every method gives its epsilon. One of both has to be given.
+        In [0, 1]; every method gives its epsilon. One of both has to be given, or both without a
+        noise multiplier, delta in (0, 1).
     methods : iterable of str, optional
         Names from `METHODS`; by default all:
 
@@ -234,12 +225,14 @@ def compare(
     tuple of Row
         In the order of ``methods``, each with ``method``, ``label``, ``noise_multiplier``,
         ``epsilon``, ``delta``, ``sampling`` and ``adjacency``. What is computed is rounded up; 1 or
-        infinity where a method gives nothing. The adjacencies differ, each row says its own.
+        infinity where a method gives nothing. The adjacencies differ, each row says its own. A
+        noise multiplier that was looked for proves the target, and one smaller by 1e-4 of itself
+        did not, unless it is 0.05, the smallest that is tried; infinity if none up to 10^6 will do.
 
     References
     ----------
     "Great but Manageable Expectations" asks for this comparison: of "advanced", "full_batch" and
-    "moment_bound", delta_1 to delta_3 there.
+    "moment_bound", delta_1 to delta_3 there, and by the noise they permit.
 
     Examples
     --------
@@ -247,35 +240,43 @@ def compare(
     ...     print(f"{row.label}, {row.sampling}: {row.delta:.2g}")
     every epoch one step with all data, none: 0.69
     exact curve, poisson: 1e-34
+    >>> target = {"epsilon": 1.0, "delta": 1e-5}
+    >>> for row in compare(0.01, None, 1000, **target, methods=("moments", "exact")):
+    ...     print(f"{row.method:9}{row.noise_multiplier:.3f}")
+    moments  1.769
+    exact    1.415
     """
-    run = Run(
-        number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE),
-        _rate_of(sample_rate),
-        uses_of(steps, "steps", 1),
-    )
-    one_given(epsilon, delta)
-    return tuple(_row(name, run, epsilon, delta) for name in _names_of(methods))
+    rate = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
+    count = uses_of(steps, "steps", 1)
+    found: Literal["noise_multiplier", "epsilon", "delta"]
+    if noise_multiplier is None:
+        target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
+        chance = number_in(delta, "delta", Range(0.0, 1.0, "()"))
+        found = "noise_multiplier"
 
+        def answer(method: Method) -> tuple[float, float, float]:
+            def met(noise: float) -> bool:
+                spent = method.guarantee(Run(noise, rate, count), delta=chance).epsilon
+                return bool(spent <= target)
 
-def _row(name: str, run: Run, epsilon: float | None, delta: float | None) -> Row:
-    method = METHODS[name]
-    if epsilon is not None:
-        given = epsilon_of(epsilon)
-        found = run.noise, given, method.delta(run, given)
+            return least_argument(met, _LEAST, _MOST, _TOLERANCE), target, chance
     else:
-        given = delta_of(delta)
-        found = run.noise, method.epsilon(run, given), given
-    wanted: Literal["delta", "epsilon"] = "epsilon" if epsilon is None else "delta"
-    return Row(name, method.label, *found, method.sampling, method.adjacency, wanted)
+        run = Run(number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE), rate, count)
+        one_given(epsilon, delta)
+        found = "epsilon" if epsilon is None else "delta"
+        given = {"delta": delta_of(delta)} if epsilon is None else {"epsilon": epsilon_of(epsilon)}
 
+        def answer(method: Method) -> tuple[float, float, float]:
+            guarantee = method.guarantee(run, **given)
+            return run.noise, float(guarantee.epsilon), float(guarantee.delta)
 
-def _rate_of(sample_rate: float) -> float:
-    """Return a sampling rate in (0, 1]."""
-    return number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
+    return tuple(
+        Row(name, method.label, *answer(method), method.sampling, method.adjacency, found)
+        for name, method in ((name, METHODS[name]) for name in _names_of(methods))
+    )
 
 
 def _names_of(methods: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the methods asked for, by default all."""
     if methods is None:
         return tuple(METHODS)
     allowed = f"methods must be a sequence of names among {', '.join(map(repr, METHODS))}"
@@ -286,59 +287,6 @@ def _names_of(methods: Iterable[str] | None) -> tuple[str, ...]:
         if name not in tuple(METHODS):
             raise ValueError(f"{allowed}, got {name!r}")
     return names
-
-
-def compare_noise(
-    sample_rate: float,
-    steps: int,
-    *,
-    epsilon: float,
-    delta: float,
-    methods: Iterable[str] | None = None,
-) -> tuple[Row, ...]:
-    """Return the noise multiplier with which each method proves a target (epsilon, delta).
-
-    Parameters
-    ----------
-    sample_rate, steps, methods
-        As in `compare`.
-    epsilon : float
-        The target, in (0, inf).
-    delta : float
-        The target, in (0, 1).
-
-    Returns
-    -------
-    tuple of Row
-        As of `compare`, infinite noise if none up to 10^6 will do. Each method proves the target
-        with the noise multiplier that stands in its row, and did not with one smaller by 1e-4 of
-        itself, unless that is 0.05, the smallest that is looked at.
-
-    References
-    ----------
-    "Great but Manageable Expectations" compares its routes by the noise they permit.
-
-    Examples
-    --------
-    >>> for row in compare_noise(0.01, 1000, epsilon=1.0, delta=1e-5, methods=("moments", "exact")):
-    ...     print(f"{row.method:9}{row.noise_multiplier:.3f}")
-    moments  1.769
-    exact    1.415
-    """
-    rate, count = _rate_of(sample_rate), uses_of(steps, "steps", 1)
-    target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-    chance = number_in(delta, "delta", Range(0.0, 1.0, "()"))
-    rows = []
-    for name in _names_of(methods):
-        method = METHODS[name]
-
-        def met(noise: float, found: Callable[[Run, float], float] = method.epsilon) -> bool:
-            return found(Run(noise, rate, count), chance) <= target
-
-        noise = least_argument(met, _LEAST, _MOST, _TOLERANCE)
-        words = method.sampling, method.adjacency
-        rows.append(Row(name, method.label, noise, target, chance, *words, "noise_multiplier"))
-    return tuple(rows)
 
 
 def compare_samplings(
@@ -398,17 +346,12 @@ def compare_samplings(
         "shuffled": (ShuffledBatches(base, batches), passes, "zero_out"),
         "fixed_size": (FixedSizeSampled(base, size, records), steps, "replace_one"),
     }
-    return tuple(
-        SamplingRow(name, _LABELS[name], adjacency, *_bounds(part, count, adjacency, delta))
-        for name, (part, count, adjacency) in runs.items()
-    )
-
-
-def _bounds(
-    mechanism: Mechanism, count: int, adjacency: Adjacency, delta: float
-) -> tuple[float, float]:
-    accountant = PLDAccountant(adjacency=adjacency).compose(mechanism, count)
-    return accountant.get_epsilon_bounds(delta, rtol=_RTOL)
+    rows = []
+    for name, (mechanism, count, adjacency) in runs.items():
+        account = PLDAccountant(adjacency=adjacency).compose(mechanism, count)
+        ends = account.get_epsilon_bounds(delta, rtol=_RTOL)
+        rows.append(SamplingRow(name, _LABELS[name], adjacency, *ends))
+    return tuple(rows)
 
 
 def plot_comparison(
@@ -424,8 +367,7 @@ def plot_comparison(
     places : sequence of int
         Steps, or epochs for `compare_samplings`, rising.
     rows : sequence of sequence of rows
-        What `compare`, `compare_noise` or `compare_samplings` returned for each; of `compare` all
-        at one epsilon, or all at one delta.
+        What `compare` or `compare_samplings` returned for each; of `compare` all of one kind.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
 
@@ -456,7 +398,7 @@ def plot_comparison(
 
 
 def _plot_methods(steps: Sequence[int], rows: Sequence[Sequence[Row]], ax: Axes | None) -> Axes:
-    from renyi.plot import Line, draw_privacy_curves
+    from renyi.plot import Kind, Line, draw_privacy_curves
 
     wanted = rows[0][0].found
     lines = []
@@ -465,9 +407,10 @@ def _plot_methods(steps: Sequence[int], rows: Sequence[Sequence[Row]], ax: Axes 
         useful = np.isfinite(found) & ((found < 1.0) | (wanted != "delta"))
         if not useful.any() and wanted != "noise_multiplier":
             continue
-        kind: Kind = "exact" if row.method == "exact" else "renyi"
+        y = np.where(useful, found, np.nan)
         run = list(METHODS)[::-1].index(row.method)
-        lines.append(Line(np.array(steps), np.where(useful, found, np.nan), row.label, kind, run))
+        kind: Kind = "exact" if row.method == "exact" else "renyi"
+        lines.append(Line(np.array(steps), y, row.label, kind, run))
     axes = draw_privacy_curves(lines, ax)
     axes.autoscale(axis="y")
     axes.set_xscale("log")
