@@ -145,14 +145,14 @@ def laws() -> list[Law]:
     made = []
     for dtype in ("float32", "float64"):
         for name, function, tail, moments, reach in (
-            ("Gaussian", noise.gaussian_noise, gaussian_tail, normal, sigmas),
-            ("Laplace", noise.laplace_noise, laplace_tail, laplace, scales),
+            ("Gaussian", noise.add_gaussian_noise, gaussian_tail, normal, sigmas),
+            ("Laplace", noise.add_laplace_noise, laplace_tail, laplace, scales),
         ):
 
             def draw(
                 size: int, generator: SecureGenerator, function=function, dtype=dtype
             ) -> npt.NDArray[np.floating]:
-                return function(size, 1.0, dtype=dtype, generator=generator, threads=2)
+                return function(np.zeros(size, dtype), 1.0, generator=generator, threads=2)
 
             made.append(Law(f"{name}, {dtype}", draw, tail, moments, reach))
     return made
@@ -173,7 +173,8 @@ def discrete(count: int, sigma: float, generator: SecureGenerator) -> float:
     reach = int(8 * sigma) + 8
     weights = [math.exp(-0.5 * (k / sigma) ** 2) for k in range(-reach, reach + 1)]
     expected = np.array(weights) * (count / math.fsum(weights))
-    draws = noise.discrete_gaussian_noise(count, sigma, generator=generator, threads=2)
+    draws = np.zeros(count, np.int64)
+    noise.add_discrete_gaussian_noise(draws, sigma, generator=generator, threads=2)
     seen = np.bincount((draws + reach).astype(np.int64), minlength=2 * reach + 1)
     keep = expected > 10.0
     rest, rest_seen = count - expected[keep].sum(), count - seen[keep].sum()

@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 
+import noise_alone
 import numpy as np
 import pytest
 from chacha20_reference import group, ratchet
@@ -43,14 +44,14 @@ def test_every_draw_has_a_key_of_its_own_and_the_next_does_not_tell_it():
 
 def test_noise_and_samples_are_draws_with_keys_of_their_own():
     generator = seeded()
-    noise.gaussian_noise(3000, 1.0, generator=generator)
-    noise.discrete_gaussian_noise(10, 3.0, generator=generator)
+    noise_alone.gaussian_noise(3000, 1.0, generator=generator)
+    noise_alone.discrete_gaussian_noise(10, 3.0, generator=generator)
     samplers.PoissonSampler(100, 0.1, generator=generator).sample()
     key = key_in(seeded())
     for _ in range(3):
         key, _ = ratchet(key)
     assert key_in(generator) == key
-    drawn = noise.laplace_noise(256, 1.0, generator=generator)
+    drawn = noise_alone.laplace_noise(256, 1.0, generator=generator)
     words = group(ratchet(key)[1])  # whose leading bits are the signs
     assert [number < 0.0 for number in drawn] == [word >> 31 == 1 for word in words]
 
@@ -78,9 +79,10 @@ from renyi.samplers import PoissonSampler
 generator = noise.SecureGenerator(insecure_reproducible=7)
 threads = int(sys.argv[1])
 for count in (10, 3000, 200_000):
-    noise.gaussian_noise(count, 1.0, generator=generator, threads=threads)
-    noise.laplace_noise(count, 1.0, dtype="f4", generator=generator, threads=threads)
-    noise.discrete_gaussian_noise(count // 10, 3.0, generator=generator, threads=threads)
+    drawn = {"generator": generator, "threads": threads}
+    noise.add_gaussian_noise(np.zeros(count), 1.0, **drawn)
+    noise.add_laplace_noise(np.zeros(count, "f4"), 1.0, **drawn)
+    noise.add_discrete_gaussian_noise(np.zeros(count // 10, np.int64), 3.0, **drawn)
     PoissonSampler(count, 0.1, generator=generator).sample()
     samplers.FixedSizeSampler(count, 5, generator=generator).sample()
     samplers.ShuffledSampler(count, 2, generator=generator).sample()
@@ -177,7 +179,7 @@ def test_a_secure_generator_is_neither_copied_nor_pickled():
 @pytest.mark.parametrize("words", [0, 1, 255, 256, 257])
 def test_a_reproducible_generator_goes_on_where_it_was(words):
     generator = seeded()
-    noise.gaussian_noise(1000, 1.0, generator=generator)
+    noise_alone.gaussian_noise(1000, 1.0, generator=generator)
     numbers = generator.numpy_generator()
     numbers.integers(1 << 32, size=words, dtype=np.uint32)
     other = seeded(2)
@@ -234,8 +236,10 @@ def test_what_is_no_state_is_refused(generator, state):
 
 
 def draw_in_child(generator, numbers, queue):
-    drawn = noise.gaussian_noise(4, 1.0, generator=generator)
-    queue.put((drawn.tolist(), numbers.random(4).tolist(), noise.laplace_noise(4, 1.0).tolist()))
+    drawn = noise_alone.gaussian_noise(4, 1.0, generator=generator)
+    queue.put(
+        (drawn.tolist(), numbers.random(4).tolist(), noise_alone.laplace_noise(4, 1.0).tolist())
+    )
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -243,7 +247,7 @@ def test_no_child_repeats_its_parent_or_its_siblings():
     generator = SecureGenerator()
     numbers = generator.numpy_generator()
     numbers.random()  # a buffer that children inherit half used
-    noise.gaussian_noise(4, 1.0)
+    noise_alone.gaussian_noise(4, 1.0)
     context = multiprocessing.get_context("fork")
     queue = context.SimpleQueue()
     results = []
@@ -350,7 +354,7 @@ def test_threads_never_draw_the_same_numbers():
 
     def draw(mine):
         for _ in range(50):
-            mine.append(noise.gaussian_noise(300, 1.0, generator=generator).tobytes())
+            mine.append(noise_alone.gaussian_noise(300, 1.0, generator=generator).tobytes())
             mine.append(numbers.bytes(64))
             mine.append(generator.bytes(64))
 
@@ -379,23 +383,23 @@ def test_numpy_draws_from_the_stream():
 def test_a_numpy_generator_serves_with_a_warning():
     def draw(seed):
         with pytest.warns(InsecureGeneratorWarning, match="PCG64 is not a cryptographic"):
-            return noise.gaussian_noise(100, 1.0, generator=np.random.default_rng(seed))
+            return noise_alone.gaussian_noise(100, 1.0, generator=np.random.default_rng(seed))
 
     assert np.array_equal(draw(1), draw(1))
     assert not np.array_equal(draw(1), draw(2))
     generator = np.random.default_rng(1)
     with pytest.warns(InsecureGeneratorWarning):
-        first = noise.laplace_noise(100, 1.0, generator=generator)
+        first = noise_alone.laplace_noise(100, 1.0, generator=generator)
     with pytest.warns(InsecureGeneratorWarning):
-        assert not np.array_equal(first, noise.laplace_noise(100, 1.0, generator=generator))
+        assert not np.array_equal(first, noise_alone.laplace_noise(100, 1.0, generator=generator))
 
 
 def test_a_numpy_generator_over_ours_needs_no_warning():
     ours = seeded()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        drawn = noise.gaussian_noise(10, 1.0, generator=ours.numpy_generator())
-    assert np.array_equal(drawn, noise.gaussian_noise(10, 1.0, generator=seeded()))
+        drawn = noise_alone.gaussian_noise(10, 1.0, generator=ours.numpy_generator())
+    assert np.array_equal(drawn, noise_alone.gaussian_noise(10, 1.0, generator=seeded()))
 
 
 def test_the_warning_points_at_the_line_outside_the_package():
@@ -406,7 +410,7 @@ def test_the_warning_points_at_the_line_outside_the_package():
 
     line = called.__code__.co_firstlineno + 2
     plan = sgd.TrainingPlan(100, 10, noise_multiplier=1.0, steps=3)
-    assert called(noise.gaussian_noise, 3, 1.0) == [(__file__, line)]
+    assert called(noise.add_gaussian_noise, np.zeros(3), 1.0) == [(__file__, line)]
     assert called(sgd.noisy_clipped_sum, np.ones((2, 3)), 1.0, 1.0) == [(__file__, line)]
     assert called(samplers.PoissonSampler, 10, 0.5) == [(__file__, line)]
     assert called(samplers.ShuffledSampler, 10, 2) == [(__file__, line)]

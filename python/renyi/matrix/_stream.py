@@ -39,7 +39,7 @@ class NoiseStream:
     shape : int or tuple of int
         Of the sums.
     generator : SecureGenerator or numpy.random.Generator, optional
-        As for `renyi.noise.gaussian_noise`.
+        As for `renyi.noise.add_gaussian_noise`.
     scale : float
         Standard deviation of z.
     dtype : dtype

@@ -10,10 +10,6 @@ from renyi.noise.draws import (
     add_discrete_laplace_noise,
     add_gaussian_noise,
     add_laplace_noise,
-    discrete_gaussian_noise,
-    discrete_laplace_noise,
-    gaussian_noise,
-    laplace_noise,
     noise_lattice,
 )
 from renyi.noise.generator import InsecureGeneratorWarning, SecureGenerator
@@ -25,10 +21,6 @@ __all__ = [
     "add_discrete_laplace_noise",
     "add_gaussian_noise",
     "add_laplace_noise",
-    "discrete_gaussian_noise",
-    "discrete_laplace_noise",
-    "gaussian_noise",
-    "laplace_noise",
     "noise_lattice",
 ]
 __dir__ = __all__.copy

@@ -1,4 +1,4 @@
-"""Noise: ideal and then rounded to a lattice, or on the integers."""
+"""Noise added to arrays: ideal and then rounded to a lattice, or on the integers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from renyi._arrays import float_dtype, in_memory_order, noise_scale, noisy_array, threads_of, zeros
+from renyi._arrays import in_memory_order, noise_scale, noisy_array, threads_of
 from renyi._training import noise_spacing
 from renyi._validation import Range, number_in
 from renyi.noise.generator import generator_of
@@ -23,82 +23,14 @@ from renyi.noise.generator import generator_of
 # Jin and others 2022, arXiv 2112.05307). All bits come from ChaCha20, and no tail is cut off.
 #
 # The guarantee is about the array that noise is added to. The caller has to bound how far a record
-# moves that array, rounding included (`clip_and_sum` sums exactly). Noise drawn alone, by
-# `gaussian_noise` and `laplace_noise`, is on the lattice. Added with rounding to numbers that are
-# not on it, such noise protects no better than other floating-point noise. Time is not protected:
-# one entry in some hundreds takes more bits, which reveals a little about its distance from the
-# middle between two multiples.
+# moves that array, rounding included (`clip_and_sum` sums exactly). Noise alone, in an array of
+# zeros, is on the lattice. Added with rounding to numbers that are not on it, such noise protects
+# no better than other floating-point noise. Time is not protected: one entry in some hundreds takes
+# more bits, which reveals a little about its distance from the middle between two multiples.
 
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])
-Shape = int | tuple[int, ...]
-
-
-def gaussian_noise(
-    shape: Shape,
-    scale: float,
-    *,
-    dtype: npt.DTypeLike = np.float64,
-    generator: Any = None,
-    out: npt.NDArray[Any] | None = None,
-    threads: int | None = None,
-) -> npt.NDArray[Any]:
-    """Independent Gaussian numbers of standard deviation ``scale``.
-
-    Parameters
-    ----------
-    shape : int or tuple of int
-        Shape of the result.
-    scale : float
-        Standard deviation: 0, or in [2^-115, 2^115] for float32, in [2^-1010, 2^1010] for float64.
-    dtype : dtype
-        float32 or float64.
-    generator : SecureGenerator or numpy.random.Generator, optional
-        By default the process's own `SecureGenerator`. A NumPy generator is used to make a key,
-        with an `InsecureGeneratorWarning`.
-    out : ndarray, optional
-        Where to put them: of this shape and dtype.
-    threads : int, optional
-        By default one for each processor. The result does not depend on it.
-
-    Returns
-    -------
-    ndarray
-
-    Notes
-    -----
-    Box, Muller 1958 (doi 10.1214/aoms/1177706645), of pairs of uniform numbers with as many bits as
-    their rounding takes. To protect a number, add noise to it by `add_gaussian_noise`.
-
-    Examples
-    --------
-    >>> noise = gaussian_noise((100, 100), 2.0, dtype=np.float32)
-    >>> bool(1.9 < noise.std() < 2.1)
-    True
-    """
-    return _noise(True, shape, scale, dtype, generator, out, threads)
-
-
-def laplace_noise(
-    shape: Shape,
-    scale: float,
-    *,
-    dtype: npt.DTypeLike = np.float64,
-    generator: Any = None,
-    out: npt.NDArray[Any] | None = None,
-    threads: int | None = None,
-) -> npt.NDArray[Any]:
-    """Independent Laplace numbers of density e^(-|x|/scale) / (2 scale).
-
-    Arguments and errors are those of `gaussian_noise`.
-
-    Examples
-    --------
-    >>> noise = laplace_noise(10_000, 3.0)
-    >>> bool(2.8 < abs(noise).mean() < 3.2)
-    True
-    """
-    return _noise(False, shape, scale, dtype, generator, out, threads)
+Integers = npt.NDArray[np.int64]
 
 
 def add_gaussian_noise(
@@ -114,9 +46,20 @@ def add_gaussian_noise(
     ----------
     array : ndarray
         Of float32 or float64. Noise is assigned in the order of the memory. An array without gaps
-        costs no further memory.
-    scale, generator, threads
-        As for `gaussian_noise`.
+        costs no further memory. Zeros become noise alone, which protects nothing that it is added
+        to later.
+    scale : float
+        Standard deviation: 0, or in [2^-115, 2^115] for float32, in [2^-1010, 2^1010] for float64.
+    generator : SecureGenerator or numpy.random.Generator, optional
+        By default the process's own `SecureGenerator`. A NumPy generator is used to make a key,
+        with an `InsecureGeneratorWarning`.
+    threads : int, optional
+        By default one for each processor. The result does not depend on it.
+
+    Notes
+    -----
+    Box, Muller 1958 (doi 10.1214/aoms/1177706645), of pairs of uniform numbers with as many bits as
+    their rounding takes.
 
     Examples
     --------
@@ -132,7 +75,7 @@ def add_gaussian_noise(
 def add_laplace_noise(
     array: Array, scale: float, *, generator: Any = None, threads: int | None = None
 ) -> Array:
-    """Add Laplace noise to an array in place, and return it: as `add_gaussian_noise`.
+    """Add Laplace noise of density e^(-|x|/scale) / (2 scale): as `add_gaussian_noise`.
 
     Examples
     --------
@@ -152,20 +95,6 @@ def noise_lattice(scale: float) -> float:
     True
     """
     return noise_spacing(noise_scale(scale, np.dtype(np.float64))) if scale else 0.0
-
-
-def _noise(
-    gaussian: bool,
-    shape: Shape,
-    scale: float,
-    dtype: npt.DTypeLike,
-    generator: Any,
-    out: npt.NDArray[Any] | None,
-    threads: int | None,
-) -> npt.NDArray[Any]:
-    noise_scale(scale, float_dtype(dtype))  # these raise before ``out`` is cleared
-    source, count = generator_of(generator), threads_of(threads)
-    return _add(gaussian, zeros(shape, dtype, out), scale, source, count)
 
 
 def _add(gaussian: bool, array: Array, scale: float, generator: Any, threads: int | None) -> Array:
@@ -191,26 +120,22 @@ def _add(gaussian: bool, array: Array, scale: float, generator: Any, threads: in
 # steps.
 
 
-Integers = npt.NDArray[np.int64]
-
-
-def discrete_gaussian_noise(
-    shape: Shape, sigma: float, *, generator: object = None, threads: int | None = None
+def add_discrete_gaussian_noise(
+    array: Integers, sigma: float, *, generator: object = None, threads: int | None = None
 ) -> Integers:
-    """Independent integers of mass proportional to e^(-y^2 / (2 sigma^2)), sampled exactly.
+    """Add integers of mass proportional to e^(-y^2 / (2 sigma^2)), sampled exactly, in place.
+
+    To an accountant, of one integer, it is ``renyi.DiscreteGaussian(sigma, sensitivity)``. Sums
+    wrap around at 2^63, as NumPy's do.
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Shape of the result.
+    array : ndarray of int64
+        To which they are added; it is returned.
     sigma : float
         In [2^-20, 2^40]; close to the standard deviation where it is not small.
     generator, threads
-        As for `gaussian_noise`.
-
-    Returns
-    -------
-    ndarray of int64
+        As for `add_gaussian_noise`.
 
     References
     ----------
@@ -218,70 +143,32 @@ def discrete_gaussian_noise(
 
     Examples
     --------
-    >>> noise = discrete_gaussian_noise(10_000, 20.0)
-    >>> bool(19.0 < noise.std() < 21.0)
-    True
+    >>> noisy = add_discrete_gaussian_noise(np.full(10_000, 7), 20.0)
+    >>> noisy.dtype, bool(19.0 < noisy.std() < 21.0)
+    (dtype('int64'), True)
     """
-    out = np.zeros(shape, np.int64)
-    return add_discrete_gaussian_noise(out, sigma, generator=generator, threads=threads)
-
-
-def add_discrete_gaussian_noise(
-    array: Integers, sigma: float, *, generator: object = None, threads: int | None = None
-) -> Integers:
-    """Add `discrete_gaussian_noise` to an int64 array in place, and return it.
-
-    To an accountant, of one integer, it is ``renyi.DiscreteGaussian(sigma, sensitivity)``. Sums
-    wrap around at 2^63, as NumPy's do.
-
-    Examples
-    --------
-    >>> counts = np.array([10, 20, 30])
-    >>> add_discrete_gaussian_noise(counts, 2.0).dtype
-    dtype('int64')
-    """
-    number = _scale_of(sigma, "sigma")
-    return _add_integers(True, array, number, generator, threads)
-
-
-def discrete_laplace_noise(
-    shape: Shape, scale: float, *, generator: object = None, threads: int | None = None
-) -> Integers:
-    """Independent integers of mass proportional to e^(-|y| / scale), sampled exactly.
-
-    Parameters
-    ----------
-    scale : float
-        In [2^-20, 2^40].
-    shape, generator, threads
-        As for `discrete_gaussian_noise`.
-
-    Returns
-    -------
-    ndarray of int64
-
-    References
-    ----------
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2.
-
-    Examples
-    --------
-    >>> noise = discrete_laplace_noise(10_000, 20.0)
-    >>> bool(19.0 < abs(noise).mean() < 21.0)
-    True
-    """
-    out = np.zeros(shape, np.int64)
-    return add_discrete_laplace_noise(out, scale, generator=generator, threads=threads)
+    return _add_integers(True, array, number_in(sigma, "sigma", _SCALES), generator, threads)
 
 
 def add_discrete_laplace_noise(
     array: Integers, scale: float, *, generator: object = None, threads: int | None = None
 ) -> Integers:
-    """Add `discrete_laplace_noise` to an int64 array in place, and return it.
+    """Add integers of mass proportional to e^(-|y| / scale), sampled exactly, in place.
 
     If a record changes entries by ``sensitivity`` in total, an accountant is told
     ``renyi.DiscreteLaplace(scale, sensitivity)`` where it changes a single entry, and in any case
-    ``renyi.PureDP(sensitivity / scale)``. Sums wrap around at 2^63, as NumPy's do.
+    ``renyi.PureDP(sensitivity / scale)``.
+
+    Parameters
+    ----------
+    scale : float
+        In [2^-20, 2^40].
+    array, generator, threads
+        As for `add_discrete_gaussian_noise`.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2.
 
     Examples
     --------
@@ -293,12 +180,10 @@ def add_discrete_laplace_noise(
     >>> round(PLDAccountant().compose(DiscreteLaplace(2.0)).get_epsilon(0.0), 6)
     0.5
     """
-    number = _scale_of(scale, "scale")
-    return _add_integers(False, array, number, generator, threads)
+    return _add_integers(False, array, number_in(scale, "scale", _SCALES), generator, threads)
 
 
-def _scale_of(value: object, name: str) -> float:
-    return number_in(value, name, Range(2.0**-20, 2.0**40))
+_SCALES = Range(2.0**-20, 2.0**40)
 
 
 def _add_integers(

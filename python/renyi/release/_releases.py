@@ -62,7 +62,7 @@ class Releases:
     dataset : str, optional
         The data set of a ledger.
     generator : SecureGenerator or numpy.random.Generator, optional
-        As for `renyi.noise.gaussian_noise`; by default the process's own.
+        As for `renyi.noise.add_gaussian_noise`; by default the process's own.
 
     Raises
     ------

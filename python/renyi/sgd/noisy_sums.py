@@ -375,7 +375,7 @@ def noisy_clipped_sum(
     noise_multiplier : float
         Standard deviation of the noise over the largest joint norm of a clipped row, in [0, inf).
     generator : SecureGenerator or numpy.random.Generator, optional
-        As for `gaussian_noise`.
+        As for `add_gaussian_noise`.
 
     Returns
     -------
