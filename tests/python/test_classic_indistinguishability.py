@@ -10,9 +10,7 @@ from pair_reference import gaussian, laplace
 
 from renyi import Laplace, pairs
 from renyi.theory.indistinguishability import (
-    approximate_max_divergence,
     common_part,
-    hockey_stick,
     indistinguishability,
     loss_tail,
 )
@@ -38,6 +36,11 @@ def exact_delta(p, q, epsilon):
     return max(math.fsum(p[s]) - math.exp(epsilon) * math.fsum(q[s]) for s in sets(len(p)))
 
 
+def alone(pair):
+    pair = pairs.DiscretePair(*pair) if isinstance(pair, tuple) else pair
+    return pairs.Composition([(pair, 1)])
+
+
 def max_divergence(p, q, delta):
     found = -math.inf
     for s in sets(len(p)):
@@ -50,7 +53,7 @@ def max_divergence(p, q, delta):
 @pytest.mark.parametrize("epsilon", [-0.7, 0.0, 0.3, 1.0, 4.0])
 def test_hockey_stick_is_the_best_set(epsilon):
     for p, q in random_pairs(40):
-        lower, upper = hockey_stick((p, q), epsilon)
+        lower, upper = alone((p, q)).delta_bounds(epsilon)
         exact = exact_delta(p, q, epsilon)
         assert lower - 1e-15 <= exact <= upper + 1e-16
         assert upper - lower <= 1e-13
@@ -61,7 +64,7 @@ def test_hockey_stick_is_the_best_set(epsilon):
 @pytest.mark.parametrize("delta", [0.0, 1e-3, 0.1, 0.4])
 def test_max_divergence_is_the_supremum_over_sets(delta):
     for p, q in random_pairs(10):
-        lower, upper = approximate_max_divergence((p, q), delta)
+        lower, upper = alone((p, q)).epsilon_bounds(delta)
         exact = max_divergence(p, q, delta)
         assert lower - 1e-11 <= exact <= upper + 1e-12
         both = max(exact, max_divergence(q, p, delta), 0.0)
@@ -72,7 +75,7 @@ def test_max_divergence_is_the_supremum_over_sets(delta):
 def test_the_maximum_over_points_is_something_else():
     p, q = np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.1, 0.8])
     by_points = max(math.log((a - 0.25) / b) for a, b in zip(p, q, strict=True))
-    _, upper = approximate_max_divergence((p, q), 0.25)
+    _, upper = alone((p, q)).epsilon_bounds(0.25)
     assert upper == pytest.approx(math.log(0.35 / 0.2))
     assert by_points < 0.0 < upper
 
@@ -176,7 +179,7 @@ def test_densities_by_their_logarithms(sigma):
     pair = pairs.DensityPair(log_p, log_q, -12.0 * sigma, 1.0 + 12.0 * sigma)
     for epsilon in (0.0, 0.4, 1.5):
         exact = gaussian_calibration(sigma=sigma, epsilon=epsilon)
-        lower, upper = hockey_stick(pair, epsilon)
+        lower, upper = alone(pair).delta_bounds(epsilon)
         assert lower <= exact <= upper + 1e-12
         assert upper - lower <= 1e-11
     delta = gaussian_calibration(sigma=sigma, epsilon=0.4)
@@ -196,7 +199,7 @@ def test_a_loss_that_turns():
     pair = pairs.DensityPair(log_p, log_q, -20.0, 20.0)
     x = np.linspace(-20.0, 20.0, 400_001)
     excess = np.maximum(np.exp(log_p(x)) - math.exp(0.2) * np.exp(log_q(x)), 0.0)
-    lower, upper = hockey_stick(pair, 0.2)
+    lower, upper = alone(pair).delta_bounds(0.2)
     assert lower - 1e-8 <= excess.sum() * (x[1] - x[0]) <= upper + 1e-8
     assert upper - lower < 1e-9
 
@@ -247,12 +250,12 @@ def test_arguments():
     with pytest.raises(TypeError, match="count must be"):
         loss_tail([(laplace(1.0), 1.5)], 0.0)
     with pytest.raises(TypeError, match="pair must be"):
-        hockey_stick([0.5, 0.5], 0.0)
+        indistinguishability([0.5, 0.5], epsilon=0.0)
     with pytest.raises(ValueError, match="q must be as long as p"):
-        hockey_stick(([0.5, 0.5], [1.0]), 0.0)
+        indistinguishability(([0.5, 0.5], [1.0]), epsilon=0.0)
     with pytest.raises(ValueError, match="p must be"):
-        hockey_stick(([0.5, 0.6], [0.5, 0.5]), 0.0)
+        indistinguishability(([0.5, 0.6], [0.5, 0.5]), epsilon=0.0)
     with pytest.raises(ValueError, match="epsilon must be"):
-        hockey_stick(([1.0], [1.0]), math.nan)
+        indistinguishability(([1.0], [1.0]), epsilon=math.nan)
     with pytest.raises(ValueError, match="delta must be"):
-        approximate_max_divergence(([1.0], [1.0]), 1.5)
+        indistinguishability(([1.0], [1.0]), delta=1.5)

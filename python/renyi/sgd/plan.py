@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, InitVar, dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
@@ -263,7 +263,7 @@ def _check_schedules(plan: TrainingPlan) -> None:
             bound_of(plan.max_grad_norm * value, "max_grad_norm times clip_schedule")
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class TrainingPlan:
     """Size of the data, sampling, clipping, noise and length of a run of DP-SGD.
 
@@ -286,8 +286,8 @@ class TrainingPlan:
     steps : int, optional
         Number of logical batches, in [1, 10^9].
     epochs : float, optional
-        Instead of ``steps``: passes over the data, rounded up to whole batches. With "shuffled" and
-        "balls_in_bins" and "fixed_order" an integer.
+        Instead of ``steps``, which follow from it and are kept: passes over the data, rounded up to
+        whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an integer.
     sampling : str
         How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
         `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins" by
@@ -357,78 +357,58 @@ class TrainingPlan:
 
     population: int
     batch_size: int
+    _: KW_ONLY
     noise_multiplier: float
-    steps: int
-    sampling: Sampling
-    batch_limit: int | None
-    cycle_length: int | None
-    max_grad_norm: float
-    accumulation: int
-    adjacency: Adjacency
-    grid_spacing: float | None
-    dimension: int | None
-    noise_schedule: Schedule | None
-    clip_schedule: Schedule | None
-    strategy: Strategy | None
-    unit: Unit
-    records_per_user: int | None
+    steps: int = None  # type: ignore[assignment]  # it follows from epochs
+    epochs: InitVar[float | None] = None
+    sampling: Sampling = "poisson"
+    batch_limit: int | None = None
+    cycle_length: int | None = None
+    max_grad_norm: float = 1.0
+    accumulation: int = 1
+    adjacency: Adjacency = "add_remove"
+    grid_spacing: float | None = None
+    dimension: int | None = None
+    noise_schedule: Schedule | None = None
+    clip_schedule: Schedule | None = None
+    strategy: Strategy | None = None
+    unit: Unit = "record"
+    records_per_user: int | None = None
 
-    def __init__(
-        self,
-        population: int,
-        batch_size: int,
-        *,
-        noise_multiplier: float,
-        steps: int | None = None,
-        epochs: float | None = None,
-        sampling: Sampling = "poisson",
-        batch_limit: int | None = None,
-        cycle_length: int | None = None,
-        max_grad_norm: float = 1.0,
-        accumulation: int = 1,
-        adjacency: Adjacency = "add_remove",
-        grid_spacing: float | None = None,
-        dimension: int | None = None,
-        noise_schedule: Schedule | None = None,
-        clip_schedule: Schedule | None = None,
-        strategy: Strategy | None = None,
-        unit: Unit = "record",
-        records_per_user: int | None = None,
-    ) -> None:
-        records, size = _sizes_of(population, batch_size)
-        scheme = one_of(sampling, "sampling", _SCHEMES)
-        bound = bound_of(max_grad_norm)
-        spacing, entries = _grid_of(grid_spacing, dimension, bound)
-        limit = _only_with("truncated_poisson", batch_limit, "batch_limit", scheme)
-        cycle = _only_with("cyclic_poisson", cycle_length, "cycle_length", scheme)
+    def __post_init__(self, epochs: float | None) -> None:
+        records, size = _sizes_of(self.population, self.batch_size)
+        scheme = one_of(self.sampling, "sampling", _SCHEMES)
+        bound = bound_of(self.max_grad_norm)
+        spacing, entries = _grid_of(self.grid_spacing, self.dimension, bound)
+        limit = _only_with("truncated_poisson", self.batch_limit, "batch_limit", scheme)
+        cycle = _only_with("cyclic_poisson", self.cycle_length, "cycle_length", scheme)
         if cycle is not None and cycle * size > records:
             raise ValueError(
                 f"cycle_length must be such that groups of the population, {records}, hold a "
-                f"batch, {size}, got {cycle_length!r}"
+                f"batch, {size}, got {cycle!r}"
             )
         noise_range = FINITE_NON_NEGATIVE if spacing is None else FINITE_POSITIVE
+        records_of_user = self.records_per_user
+        if records_of_user is not None:
+            records_of_user = uses_of(records_of_user, "records_per_user", 1, 1000)
         values = {
             "population": records,
             "batch_size": size,
-            "noise_multiplier": number_in(noise_multiplier, "noise_multiplier", noise_range),
-            "steps": _steps_of(steps, epochs, records, size, scheme),
-            "sampling": scheme,
+            "noise_multiplier": number_in(self.noise_multiplier, "noise_multiplier", noise_range),
+            "steps": _steps_of(self.steps, epochs, records, size, scheme),
             "batch_limit": None if limit is None else min(limit, records),
             "cycle_length": cycle,
             "max_grad_norm": bound,
-            "accumulation": integer_of(accumulation, "accumulation", 1),
-            "adjacency": _adjacency_for(adjacency, scheme, spacing is not None),
+            "accumulation": integer_of(self.accumulation, "accumulation", 1),
+            "adjacency": _adjacency_for(self.adjacency, scheme, spacing is not None),
             "grid_spacing": spacing,
             "dimension": entries,
-            "noise_schedule": checked_schedule(noise_schedule, "noise_schedule", positive=True),
-            "clip_schedule": checked_schedule(clip_schedule, "clip_schedule", positive=True),
-            "strategy": strategy,
-            "unit": one_of(unit, "unit", ("record", "user")),
-            "records_per_user": (
-                None
-                if records_per_user is None
-                else uses_of(records_per_user, "records_per_user", 1, 1000)
-            ),
+            "unit": one_of(self.unit, "unit", ("record", "user")),
+            "records_per_user": records_of_user,
+            **{
+                name: checked_schedule(getattr(self, name), name, positive=True)
+                for name in ("noise_schedule", "clip_schedule")
+            },
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)

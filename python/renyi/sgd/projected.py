@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
@@ -28,19 +29,11 @@ _LARGEST = 1e70
 
 
 class Domain(Protocol):
-    """A convex compact set."""
+    """A convex compact set: its number of coordinates, largest distance and largest L2 norm."""
 
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    def diameter(self) -> float:
-        """Largest distance of two points."""
-
-    @property
-    def largest_norm(self) -> float:
-        """Largest L2 norm of a point."""
+    dimension: int
+    diameter: float
+    largest_norm: float
 
     def project(self, w: Vector) -> Vector:
         """Return the nearest point."""
@@ -154,15 +147,10 @@ _BOUND = Range(1e-30, 1e30)
 
 
 class Loss(Protocol):
-    """A loss as `PNSGD` uses it."""
+    """A loss as `PNSGD` uses it, with its largest and its smallest curvature."""
 
-    @property
-    def smoothness(self) -> float:
-        """beta: the largest curvature."""
-
-    @property
-    def strong_convexity(self) -> float:
-        """rho: the smallest curvature."""
+    smoothness: float
+    strong_convexity: float
 
     def lipschitz(self, domain: Domain) -> float:
         """L: gradients of two records at one point of the domain differ by at most 2L."""
@@ -174,13 +162,32 @@ class Loss(Protocol):
         """Return the records as arrays, or refuse records that break the bounds."""
 
 
-class _LinearModel:
+class _LinearModel(ABC):
+    smoothness: float
+
     def __init__(self, feature_bound: float, regularisation: float) -> None:
         self.feature_bound = number_in(feature_bound, "feature_bound", _BOUND)
         self.regularisation = number_in(regularisation, "regularisation", Range(0.0, 1e30))
         self.strong_convexity = self.regularisation
 
-    def _rows(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
+    @abstractmethod
+    def lipschitz(self, domain: Domain) -> float:
+        """L: gradients of two records at one point of the domain differ by at most 2L."""
+
+    @abstractmethod
+    def _slope(self, score: float, y: float) -> float:
+        """Return the derivative of the loss in the score x.w."""
+
+    @abstractmethod
+    def _check_labels(self, y: Vector) -> None:
+        """Refuse labels beyond their bound; by how much is private."""
+
+    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
+        """Return the gradient for one record."""
+        return np.asarray(self._slope(float(x @ w), y) * x + self.regularisation * w)
+
+    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
+        """Return the records as arrays, or refuse records that break the bounds."""
         refuse_masked(features, "features")
         refuse_masked(labels, "labels")
         x, y = np.asarray(features, np.float64), np.asarray(labels, np.float64)
@@ -194,6 +201,7 @@ class _LinearModel:
                 f"features must have rows of norm <= {self.feature_bound!r}, the feature bound, "
                 "got others"
             )
+        self._check_labels(y)
         return x, y
 
 
@@ -229,19 +237,15 @@ class RidgeLoss(_LinearModel):
         residual = self.feature_bound * domain.largest_norm + self.label_bound
         return residual * self.feature_bound * _UP
 
-    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
-        """Return the gradient for one record."""
-        return np.asarray(float(x @ w - y) * x + self.regularisation * w)
+    def _slope(self, score: float, y: float) -> float:
+        return score - y
 
-    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
-        """Return the records as arrays, or refuse records that break the bounds."""
-        x, y = self._rows(features, labels)
+    def _check_labels(self, y: Vector) -> None:
         if not (np.abs(y) <= self.label_bound).all():
             raise ValueError(
                 f"labels must be in [-{self.label_bound!r}, {self.label_bound!r}], the label "
                 "bound, got others"
             )
-        return x, y
 
 
 class LogisticLoss(_LinearModel):
@@ -273,18 +277,12 @@ class LogisticLoss(_LinearModel):
         steepest = 1.0 / (1.0 + math.exp(-min(self.feature_bound * domain.largest_norm, 700.0)))
         return steepest * self.feature_bound * _UP
 
-    def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
-        """Return the gradient for one record."""
-        margin = y * float(x @ w)
-        slope = -y / (1.0 + math.exp(min(margin, 700.0)))
-        return np.asarray(slope * x + self.regularisation * w)
+    def _slope(self, score: float, y: float) -> float:
+        return -y / (1.0 + math.exp(min(y * score, 700.0)))
 
-    def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
-        """Return the records as arrays, or refuse records that break the bounds."""
-        x, y = self._rows(features, labels)
+    def _check_labels(self, y: Vector) -> None:
         if not (np.abs(y) == 1.0).all():
             raise ValueError("labels must be -1 or 1, got others")
-        return x, y
 
 
 Order = Literal["shuffled", "online"]

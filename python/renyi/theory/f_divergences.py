@@ -1,8 +1,8 @@
 """f-divergences of distributions that are given: finite ones, densities, mixtures, kernels.
 
 Divergences of finite distributions are rounded up. Those of densities are integrals by quadrature
-with an estimate of the error, no bounds. `renyi.theory.indistinguishability.hockey_stick` bounds
-hockey-stick divergences of either.
+with an estimate of the error, no bounds. `renyi.pairs.Composition` bounds hockey-stick divergences
+of either.
 
 Examples
 --------

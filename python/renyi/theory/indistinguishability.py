@@ -39,18 +39,12 @@ from renyi._validation import (
     one_of,
     real_of,
 )
-from renyi.pairs import (
-    Composition,
-    DiscretePair,
-    DominatingPair,
-)
+from renyi.pairs import Composition, DiscretePair, DominatingPair
 from renyi.pairs.dominating import compiled_pair
 
 __all__ = [
     "Guarantee",
-    "approximate_max_divergence",
     "common_part",
-    "hockey_stick",
     "indistinguishability",
     "loss_tail",
     "normal_tail_bound",
@@ -80,70 +74,20 @@ def one_given(epsilon: float | None, delta: float | None) -> None:
         )
 
 
-def hockey_stick(pair: Pair, epsilon: float) -> tuple[float, float]:
-    """Return bounds on sup over all sets S of P(S) - exp(epsilon) Q(S).
+def indistinguishability(
+    pair: Pair, *, epsilon: float | None = None, delta: float | None = None
+) -> Guarantee:
+    """Return the least epsilon or delta with which P and Q cannot be told apart, given the other.
+
+    Of one order of P and Q `renyi.pairs.Composition` has brackets: ``delta_bounds`` of the
+    hockey-stick divergence sup over sets S of P(S) - exp(epsilon) Q(S), ``epsilon_bounds`` of the
+    delta-approximate max divergence sup over S of log((P(S) - delta) / Q(S)).
 
     Parameters
     ----------
     pair : (sequence of float, sequence of float) or DominatingPair
         P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9, or what
         `renyi.pairs` knows of two densities, or what `Mechanism.dominating_pair` returns.
-    epsilon : float
-        Any number.
-
-    Returns
-    -------
-    lower, upper : float
-        Enclose the supremum, which is E_P[(1 - exp(epsilon - L))_+].
-
-    Examples
-    --------
-    >>> lower, upper = hockey_stick(([0.4, 0.6], [0.6, 0.4]), 0.1)
-    >>> lower <= upper, round(upper, 6)
-    (True, 0.157932)
-    """
-    return Composition([(_pair(pair), 1)]).delta_bounds(real_of(epsilon, "epsilon", "a number"))
-
-
-def approximate_max_divergence(pair: Pair, delta: float) -> tuple[float, float]:
-    """Return bounds on the delta-approximate max divergence of P from Q.
-
-    Parameters
-    ----------
-    pair : (sequence of float, sequence of float) or DominatingPair
-        As in `hockey_stick`.
-    delta : float
-        In [0, 1].
-
-    Returns
-    -------
-    lower, upper : float
-        Enclose sup over all sets S with P(S) >= delta of log((P(S) - delta) / Q(S)), which is the
-        least epsilon at which the hockey-stick divergence is at most delta; it may be negative.
-
-    References
-    ----------
-    Dwork, Roth 2014, Definition 3.8. (The supremum over sets; a maximum of
-    log((p(y) - delta) / q(y)) over points is something else, and smaller.)
-
-    Examples
-    --------
-    >>> lower, upper = approximate_max_divergence(([0.4, 0.6], [0.6, 0.4]), 0.1)
-    >>> lower <= upper, round(upper, 6)  # log((0.6 - 0.1) / 0.4)
-    (True, 0.223144)
-    """
-    return Composition([(_pair(pair), 1)]).epsilon_bounds(delta_of(delta))
-
-
-def indistinguishability(
-    pair: Pair, *, epsilon: float | None = None, delta: float | None = None
-) -> Guarantee:
-    """Return the least epsilon or delta with which P and Q cannot be told apart, given the other.
-
-    Parameters
-    ----------
-    pair : (sequence of float, sequence of float) or DominatingPair
-        As in `hockey_stick`.
     epsilon : float, optional
         Any number.
     delta : float, optional
@@ -155,6 +99,11 @@ def indistinguishability(
         The other one is the larger one of both orders, rounded up: delta, or an epsilon >= 0,
         infinity where no epsilon will do.
 
+    References
+    ----------
+    Dwork, Roth 2014, Definition 3.8. (The supremum over sets; a maximum of
+    log((p(y) - delta) / q(y)) over points is something else, and smaller.)
+
     Examples
     --------
     >>> round(indistinguishability(([0.4, 0.6], [0.6, 0.4]), delta=0.1).epsilon, 6)
@@ -162,10 +111,10 @@ def indistinguishability(
     """
     one_given(epsilon, delta)
     forth = compiled_pair(_pair(pair))
-    both = forth, forth.reversed()
+    both = [Composition([(one, 1)]) for one in (forth, forth.reversed())]
     if epsilon is not None:
-        return Guarantee(epsilon, max(hockey_stick(one, epsilon)[1] for one in both))
-    ends = [approximate_max_divergence(one, delta_of(delta))[1] for one in both]
+        return Guarantee(epsilon, max(one.delta_bounds(epsilon)[1] for one in both))
+    ends = [one.epsilon_bounds(delta_of(delta))[1] for one in both]
     return Guarantee(max(*ends, 0.0), delta_of(delta))
 
 
@@ -183,7 +132,7 @@ def loss_tail(
     Parameters
     ----------
     pair : pair, or list of (pair, count)
-        As in `hockey_stick`, or the parts of a composition.
+        As in `indistinguishability`, or the parts of a composition.
     epsilon : float
         Any number.
     rtol : float

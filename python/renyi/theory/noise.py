@@ -153,51 +153,27 @@ def gaussian_calibration(
     return exp_above(-0.5 * t * t)
 
 
-def _exact(epsilon: float, delta: float) -> float:
-    return 1.0 / float(special.gaussian_mu_lower(epsilon, delta))
-
-
-def _chernoff_exact(epsilon: float, delta: float) -> float:
-    # the positive root of epsilon s^2 - t s - 1/2, without cancellation
-    t = math.sqrt(-2.0 * math.log(delta))
-    return 0.5 * (t + math.hypot(t, math.sqrt(2.0) * math.sqrt(epsilon))) / epsilon
-
-
-def _chernoff(epsilon: float, delta: float) -> float:
-    return math.sqrt(-2.0 * math.log(delta)) / epsilon + math.sqrt(0.5) / math.sqrt(epsilon)
-
-
-def _mills(epsilon: float, delta: float) -> float:
-    first = max(1.0, math.sqrt(_mills_square(delta))) / epsilon
-    return first + math.sqrt(0.5) / math.sqrt(epsilon)
-
-
-def _chernoff_concave(epsilon: float, delta: float) -> float:
-    return math.sqrt(epsilon - 2.0 * math.log(delta)) / epsilon
-
-
-def _mills_concave(epsilon: float, delta: float) -> float:
-    rest = max(epsilon - math.log(2.0 * math.pi) - 2.0 * math.log(delta), 0.0)
-    return math.sqrt(max(1.0 + epsilon, rest + MARGIN)) / epsilon
-
-
-def _dwork_roth(epsilon: float, delta: float) -> float:
-    return max(1.5, math.sqrt(2.0 * math.log(1.25 / delta))) / epsilon
+def _depth(delta: float) -> float:
+    """Return sqrt(2 log(1/delta))."""
+    return math.sqrt(-2.0 * math.log(delta))
 
 
 def _mills_square(delta: float) -> float:
-    """Return log(1/(2 pi delta^2))_+, rounded up."""
-    return max(-math.log(2.0 * math.pi) - 2.0 * math.log(delta) + MARGIN, 0.0)
+    """Return log(1/(2 pi delta^2)), rounded up."""
+    return -math.log(2.0 * math.pi) - 2.0 * math.log(delta) + MARGIN
 
 
 _MULTIPLIERS: dict[str, Callable[[float, float], float]] = {
-    "exact": _exact,
-    "chernoff_exact": _chernoff_exact,
-    "chernoff": _chernoff,
-    "mills": _mills,
-    "chernoff_concave": _chernoff_concave,
-    "mills_concave": _mills_concave,
-    "dwork_roth": _dwork_roth,
+    "exact": lambda e, d: 1.0 / float(special.gaussian_mu_lower(e, d)),
+    # the positive root of epsilon s^2 - t s - 1/2, without cancellation
+    "chernoff_exact": lambda e, d: (
+        0.5 * (_depth(d) + math.hypot(_depth(d), math.sqrt(2.0) * math.sqrt(e))) / e
+    ),
+    "chernoff": lambda e, d: _depth(d) / e + math.sqrt(0.5) / math.sqrt(e),
+    "mills": lambda e, d: math.sqrt(max(1.0, _mills_square(d))) / e + math.sqrt(0.5) / math.sqrt(e),
+    "chernoff_concave": lambda e, d: math.sqrt(e - 2.0 * math.log(d)) / e,
+    "mills_concave": lambda e, d: math.sqrt(max(1.0 + e, e + _mills_square(d))) / e,
+    "dwork_roth": lambda e, d: max(1.5, math.sqrt(2.0 * math.log(1.25 / d))) / e,
 }
 
 
