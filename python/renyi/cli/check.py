@@ -6,8 +6,8 @@ import argparse
 import dataclasses
 import importlib.util
 import statistics
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from renyi.cli import output
 from renyi.cli.options import UsageError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 Point = tuple[float, float, float]
+Record = dict[str, Any]
 
 POINT_OPTIONS = {
     "sample_rate": "--sample-rate",
@@ -79,6 +80,40 @@ def _points(options: argparse.Namespace) -> list[Point]:
     ]
 
 
+def _rows(result: Verification) -> tuple[list[Record], list[Record]]:
+    """Return what tables say of each route, and of each curve with its upper end as the value."""
+    routes = [
+        {
+            "label": "rdp" if route.route == "rdp" else f"log A, {route.route}",
+            "value": route.value,
+            "digits": route.digits,
+            "proven": route.proven,
+            "verdict": _verdict(route.contained) if route.applies or not route.ok else "-",
+            "applies": route.applies,
+            "ok": route.ok,
+        }
+        for route in result.routes
+    ]
+    curves = [
+        {
+            "label": curve.curve,
+            "order": curve.order,
+            "value": curve.upper,
+            "digits": curve.digits,
+            "proven": curve.proven,
+            "verdict": _verdict(curve.ok),
+            "applies": True,
+            "ok": curve.ok,
+        }
+        for curve in result.curves
+    ]
+    return routes, curves
+
+
+def _verdict(contained: bool) -> str:
+    return "yes" if contained else "NO"
+
+
 def _print_point(result: Verification, digits: int) -> None:
     print(
         f"sample rate {plain(result.sample_rate)}, "
@@ -87,83 +122,38 @@ def _print_point(result: Verification, digits: int) -> None:
     )
     print(f"log A, {digits}-digit mpmath   {result.log_a}")
     print(f"RDP,   {digits}-digit mpmath   {result.rdp}\n")
+    routes, curves = _rows(result)
     output.print_table(
-        [
-            Column("label", "route", str, left=True),
-            Column("value", "value", _number_or_dash),
-            *POINT_COLUMNS,
-        ],
-        [
-            {
-                "label": _label(route.route),
-                "value": route.value,
-                "digits": route.digits,
-                "proven": route.proven,
-                "verdict": "yes"
-                if route.contained
-                else "NO"
-                if route.applies or not route.ok
-                else "-",
-            }
-            for route in result.routes
-        ],
+        [_label("route"), Column("value", "value", _number_or_dash), *POINT_COLUMNS], routes
     )
     print("\nRenyi-DP of other mechanisms of this noise (scale, or inverse of the largest loss)\n")
-    output.print_table(
-        [
-            Column("curve", "mechanism", str, left=True),
-            Column("order", "order", plain),
-            Column("upper", "upper end", plain),
-            *POINT_COLUMNS,
-        ],
-        [
-            {
-                **dataclasses.asdict(curve),
-                "proven": curve.proven,
-                "verdict": "yes" if curve.ok else "NO",
-            }
-            for curve in result.curves
-        ],
-    )
+    columns = [Column("order", "order", plain), Column("value", "upper end", plain)]
+    output.print_table([_label("mechanism"), *columns, *POINT_COLUMNS], curves)
 
 
 def _print_summary(results: Sequence[Verification], digits: int) -> None:
     print(f"{len(results)} points against {digits}-digit mpmath\n")
-    routes = zip(*(result.routes for result in results), strict=True)
-    output.print_table(
-        [Column("label", "route", str, left=True), *SUMMARY_COLUMNS],
-        [
-            _summary(
-                _label(checks[0].route),
-                [check.digits for check in checks if check.applies],
-                sum(not check.ok for check in checks),
-            )
-            for checks in routes
-        ],
-    )
+    routes, curves = zip(*map(_rows, results), strict=True)
+    output.print_table([_label("route"), *SUMMARY_COLUMNS], _summaries(routes))
     print("\nRenyi-DP of other mechanisms of the same noise, at some of the points\n")
-    curves = zip(*(result.curves for result in results if result.curves), strict=True)
-    output.print_table(
-        [Column("label", "mechanism", str, left=True), *SUMMARY_COLUMNS],
-        [
-            _summary(
-                checks[0].curve,
-                [check.digits for check in checks],
-                sum(not check.ok for check in checks),
-            )
-            for checks in curves
-        ],
-    )
+    output.print_table([_label("mechanism"), *SUMMARY_COLUMNS], _summaries(filter(None, curves)))
 
 
-def _summary(label: str, digits: Sequence[float], violations: int) -> dict[str, str]:
-    return {
-        "label": label,
-        "points": str(len(digits)),
-        "worst": f"{min(digits):.1f}" if digits else "-",
-        "median": f"{statistics.median(digits):.1f}" if digits else "-",
-        "violations": str(violations),
-    }
+def _summaries(points: Iterable[list[Record]]) -> list[Record]:
+    """Return a row for each route, or each curve, over all points that have it."""
+    found = []
+    for rows in zip(*points, strict=True):
+        digits = [row["digits"] for row in rows if row["applies"]]
+        found.append(
+            {
+                "label": rows[0]["label"],
+                "points": str(len(digits)),
+                "worst": f"{min(digits):.1f}" if digits else "-",
+                "median": f"{statistics.median(digits):.1f}" if digits else "-",
+                "violations": str(sum(not row["ok"] for row in rows)),
+            }
+        )
+    return found
 
 
 def _print_failures(failures: Sequence[Verification], limit: int = 10) -> None:
@@ -217,16 +207,16 @@ def _records(result: Verification) -> Iterator[dict[str, object]]:
         }
 
 
-def _label(route: str) -> str:
-    return "rdp" if route == "rdp" else f"log A, {route}"
-
-
 def _digits(value: float) -> str:
     return "-" if value != value else f"{value:.1f}"
 
 
 def _number_or_dash(value: float) -> str:
     return "-" if value != value else plain(value)
+
+
+def _label(heading: str) -> Column:
+    return Column("label", heading, str, left=True)
 
 
 POINT_COLUMNS = (
