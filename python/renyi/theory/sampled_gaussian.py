@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from renyi import special
-from renyi._engine import largest_order_of_bound, rdp_sampled_gaussian_bound
+from renyi._engine import largest_order_of_bound
 from renyi._rounding import above
 from renyi._validation import FINITE_POSITIVE, Range, number_in
 from renyi.mechanisms import Gaussian
@@ -44,7 +44,7 @@ POISSON, FIXED = ("poisson", "add_remove"), ("fixed_size", "replace_one")
 def _closed_form(q: float, sigma: float, alpha: float) -> float:
     """Return `renyi.special.rdp_sampled_gaussian_bound`, or name the condition that fails."""
     _require_range(q, sigma)
-    bound = float(rdp_sampled_gaussian_bound(q, sigma, alpha))
+    bound = float(special.rdp_sampled_gaussian_bound(q, sigma, alpha))
     if math.isnan(bound):
         raise ValueError(_violation(q, sigma, alpha))
     return bound
