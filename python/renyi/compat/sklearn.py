@@ -8,6 +8,7 @@ several times, and ``charge`` records each in a ledger.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -35,31 +36,20 @@ Array = npt.NDArray[np.float64]
 Charge = Callable[[Mechanism, int], object]
 
 
+@dataclass(eq=False, repr=False)
 class _Linear(BaseEstimator):  # type: ignore[misc]
     """A linear model by clipped and noised gradients of a loss."""
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        *,
-        epochs: float = 20,
-        batch_size: int = 256,
-        max_grad_norm: float = 1.0,
-        learning_rate: float = 0.5,
-        adjacency: Adjacency = "add_remove",
-        charge: Charge | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.max_grad_norm = max_grad_norm
-        self.learning_rate = learning_rate
-        self.adjacency = adjacency
-        self.charge = charge
-        self.random_state = random_state
+    epsilon: float = 1.0
+    delta: float = 1e-5
+    _: KW_ONLY
+    epochs: float = 20
+    batch_size: int = 256
+    max_grad_norm: float = 1.0
+    learning_rate: float = 0.5
+    adjacency: Adjacency = "add_remove"
+    charge: Charge | None = None
+    random_state: int | None = None
 
     def _train(
         self, features: Array, outputs: int, errors: Callable[[Array, Any], Array]
@@ -99,6 +89,7 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
         return weights, intercept
 
 
+@dataclass(eq=False, repr=False)
 class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     """A multinomial logistic regression, trained with differential privacy.
 
@@ -160,32 +151,7 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     (True, True)
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-5,
-        *,
-        epochs: float = 20,
-        batch_size: int = 256,
-        max_grad_norm: float = 1.0,
-        learning_rate: float = 0.5,
-        adjacency: Adjacency = "add_remove",
-        charge: Charge | None = None,
-        classes: npt.ArrayLike | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon,
-            delta,
-            epochs=epochs,
-            batch_size=batch_size,
-            max_grad_norm=max_grad_norm,
-            learning_rate=learning_rate,
-            adjacency=adjacency,
-            charge=charge,
-            random_state=random_state,
-        )
-        self.classes = classes
+    classes: npt.ArrayLike | None = None
 
     def fit(self, X: Any, y: Any) -> PrivateLogisticRegression:
         """Train on rows and their labels, and return the model."""

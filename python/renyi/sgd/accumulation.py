@@ -299,7 +299,7 @@ def clipped_grad(
     grid: Grid | None = None,
     threads: int | None = None,
     nonfinite: Nonfinite = "zero",
-) -> ClippedGrad:
+) -> Callable[..., ClippedSum]:
     """Return a function of parameters and a batch: the sum of the clipped gradients.
 
     Parameters
@@ -321,8 +321,11 @@ def clipped_grad(
 
     Returns
     -------
-    ClippedGrad
-        To be called with parameters and the arrays of a batch. What it returns is for `DPSGD.step`.
+    callable
+        Of the parameters, those of `DPSGD` or of the library, and of the arrays of a batch, with an
+        entry for each example along the first axis: ``x[batch], y[batch]``; there may be none.
+        ``max_grad_norm=optimizer.max_grad_norm`` replaces a norm that moves. It returns a
+        `ClippedSum`, for `DPSGD.step`.
 
     Raises
     ------
@@ -358,47 +361,24 @@ def clipped_grad(
         "nonfinite": nonfinite,
     }
     ClipAccumulator((1,), 1.0, **{**settings, "clipping": "flat"})  # raises where these are bad
-    return ClippedGrad(_PER_EXAMPLE[library](function), max_grad_norm, size, settings)
+    per_example, usual = _PER_EXAMPLE[library](function), max_grad_norm
 
-
-class ClippedGrad:
-    """A function of parameters and a batch, returned by `clipped_grad`."""
-
-    def __init__(
-        self, per_example: PerExample, max_grad_norm: Any, chunk: int | None, settings: Any
-    ) -> None:
-        self._per_example = per_example
-        self._max_grad_norm = max_grad_norm
-        self._chunk = chunk
-        self._settings = settings
-
-    def __call__(self, parameters: Any, *batch: Any, max_grad_norm: Any = None) -> ClippedSum:
-        """Return the sum of the clipped gradients of the examples of a batch.
-
-        Parameters
-        ----------
-        parameters : array or list of arrays
-            Those of `DPSGD`, or of the library.
-        *batch : arrays
-            With an entry for each example along the first axis: ``x[batch], y[batch]``. There may
-            be none.
-        max_grad_norm : float or sequence of float, optional
-            Instead of the one given before, where it moves: ``optimizer.max_grad_norm``.
-        """
+    def clipped(parameters: Any, *batch: Any, max_grad_norm: Any = None) -> ClippedSum:
         single = not isinstance(parameters, list | tuple)
         arrays = [parameters] if single else list(parameters)
         shapes = [tuple(array.shape) for array in arrays]
-        bound = self._max_grad_norm if max_grad_norm is None else max_grad_norm
-        parts = ClipAccumulator(shapes[0] if single else shapes, bound, **self._settings)
-        chunk = self._chunk or max(1, _CHUNK_BYTES // max(8 * sum(map(np.prod, shapes)), 65536))
+        bound = usual if max_grad_norm is None else max_grad_norm
+        parts = ClipAccumulator(shapes[0] if single else shapes, bound, **settings)
+        step = size or max(1, _CHUNK_BYTES // max(8 * sum(map(np.prod, shapes)), 65536))
         count = _examples(batch)
         given = parameters if single else arrays
-        for first in range(0, count, chunk):
-            some = [array[first : first + chunk] for array in batch]
-            found = self._per_example(given, some, chunk)
-            size = min(chunk, count - first)
-            parts.add(found[:size] if single else [array[:size] for array in found])
+        for first in range(0, count, step):
+            found = per_example(given, [array[first : first + step] for array in batch], step)
+            used = min(step, count - first)
+            parts.add(found[:used] if single else [array[:used] for array in found])
         return parts.take()
+
+    return clipped
 
 
 def _examples(batch: Sequence[Any]) -> int:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from renyi import special
 from renyi._engine import largest_order_of_bound
@@ -257,44 +257,41 @@ def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBou
     """
     q, sigma, alpha = _setting(q, sigma, alpha)
     added, replaced = Gaussian(sigma), Gaussian(2.0 * sigma)  # a replaced record counts twice
-    return (
-        _row(
-            "Abadi et al. 2016, leading term",
-            POISSON,
-            lambda: moments_leading_term(q, sigma, alpha),
-        ),
-        _row("Bun et al. 2018", FIXED, lambda: truncated_cdp_bound(q, sigma, alpha)),
-        _row(
+
+    def fixed_size(bound: Literal["general", "tight"]) -> Any:
+        return fixed_size_rdp(replaced, q, alpha, bound=bound)
+
+    rows: tuple[tuple[str, tuple[str, str], Callable[[], Any]], ...] = (
+        ("Abadi et al. 2016, leading term", POISSON, lambda: moments_leading_term(q, sigma, alpha)),
+        ("Bun et al. 2018", FIXED, lambda: truncated_cdp_bound(q, sigma, alpha)),
+        (
             "Wang et al. 2019, Theorem 9",
             FIXED,
-            lambda: float(fixed_size_rdp(replaced, q, alpha, bound="general")),
+            lambda: fixed_size_rdp(replaced, q, alpha, bound="general"),
         ),
-        _row(
+        (
             "Wang et al. 2019, Theorem 27",
             FIXED,
-            lambda: float(fixed_size_rdp(replaced, q, alpha, bound="tight")),
+            lambda: fixed_size_rdp(replaced, q, alpha, bound="tight"),
         ),
-        _row(
+        (
             "Zhu and Wang 2019, Theorem 5",
             POISSON,
-            lambda: float(poisson_rdp(added, q, alpha, bound="general")),
+            lambda: poisson_rdp(added, q, alpha, bound="general"),
         ),
-        _row(
-            "Mironov et al. 2019, Theorem 11",
-            POISSON,
-            lambda: _closed_form(q, sigma, alpha),
-        ),
-        _row(
+        ("Mironov et al. 2019, Theorem 11", POISSON, lambda: _closed_form(q, sigma, alpha)),
+        (
             "Mironov et al. 2019, exact",
             POISSON,
-            lambda: float(special.rdp_sampled_gaussian_upper(q, sigma, alpha)),
+            lambda: special.rdp_sampled_gaussian_upper(q, sigma, alpha),
         ),
     )
+    return tuple(_row(*row) for row in rows)
 
 
-def _row(paper: str, holds_for: tuple[str, str], bound: Callable[[], float]) -> PublishedBound:
+def _row(paper: str, holds_for: tuple[str, str], bound: Callable[[], Any]) -> PublishedBound:
     try:
-        return PublishedBound(paper, *holds_for, bound(), "")
+        return PublishedBound(paper, *holds_for, float(bound()), "")
     except ValueError as failed:
         return PublishedBound(paper, *holds_for, None, str(failed))
 
