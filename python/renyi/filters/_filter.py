@@ -45,7 +45,7 @@ class Saved(ABC):
 
     @abstractmethod
     def _restore(self, state: dict[str, Any]) -> None:
-        """Restore a state, or raise `TypeError` or `ValueError`."""
+        """Continue from a state with the settings of this new object, or raise an error."""
 
     def _settings(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._ARGUMENTS}
@@ -71,13 +71,8 @@ class Saved(ABC):
         TypeError, ValueError
             If the text is not strict JSON, of another version or of another class.
         """
-        names = (*cls._ARGUMENTS, *cls._STATE)
-        return cls._built(_strict_json.read(text, cls.__name__, names))
-
-    @classmethod
-    def _built(cls, data: dict[str, Any]) -> Self:
-        made = cls.__new__(cls)
-        Saved.__init__(made, data.pop("adjacency"))
+        data = _strict_json.read(text, cls.__name__, (*cls._ARGUMENTS, *cls._STATE))
+        made = cls(**{name: data[name] for name in cls._ARGUMENTS})
         made._restore(data)
         return made
 
@@ -507,29 +502,15 @@ class Filter(Saved):
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._budgets = numbers_in(state["budgets"], "budgets")
-        size = self._budgets.size
+        budgets, size = numbers_in(state["budgets"], "budgets"), self._budgets.size
+        if budgets.size != size or bool((budgets > self._budgets * NEAR).any()):
+            raise ValueError("budgets must be what follows from the settings, got larger ones")
+        self._budgets = np.minimum(budgets, self._budgets)
         self._total = Total.read(state["spent"], size)
         self._reserved = held_from(state["reserved"], size)
         if not self._total.has(held.cost for held in self._reserved.values()):
             raise ValueError("spent must be at least what is reserved, got less")
         self._last = uses_of(state["last"], "last", max(self._reserved, default=0))
-        self._failure_delta = probability_of(state.get("failure_delta", 0.0), "failure_delta")
-
-    @classmethod
-    def _built(cls, data: dict[str, Any]) -> Self:
-        fresh = cls(**{name: data[name] for name in cls._ARGUMENTS})
-        made = super()._built(data)
-        made._bound_by(fresh)
-        return made
-
-    def _bound_by(self, fresh: Self) -> None:
-        """Refuse budgets larger than those of a new filter with the same settings."""
-        own, new = self._budgets, fresh._budgets
-        larger = own.shape != new.shape or bool((own > new * NEAR).any())
-        if larger or self._failure_delta > fresh._failure_delta:
-            raise ValueError("budgets must be what follows from the settings, got larger ones")
-        self._budgets = np.minimum(own, new)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

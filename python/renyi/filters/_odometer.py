@@ -139,7 +139,6 @@ class PrivacyOdometer(Saved):
         }
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._delta = inside(state["delta"])
         self._orders = orders_of(state["orders"])
         size = len(self._orders)
         self._total = numbers_in(state["total"], "total", size)

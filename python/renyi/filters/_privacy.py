@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -258,22 +258,17 @@ class PrivacyFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._epsilon = number_in(state["epsilon"], "epsilon", FINITE_POSITIVE)
-        self._delta = _below_one(state["delta"])
-        self._order = state["order"]
-        self._orders = orders_of(state["orders"]) if self._delta > 0.0 else ()
-        if len(self._orders) != (self._budgets.size if self._delta > 0.0 else 0):
-            raise ValueError(f"budgets must be as many as orders, {len(self._orders)}")
-        basic = state["basic"]
-        self._basic = None if basic is None else BasicFilter.from_dict(basic, self._adjacency)
-
-    def _bound_by(self, fresh: Self) -> None:
-        super()._bound_by(fresh)
-        self._deltas = fresh._deltas
-        own, new = self._basic, fresh._basic
-        alike = np.allclose(self._orders, fresh._orders, rtol=NEAR - 1.0, atol=0.0)
-        if not alike or (own is None) != (new is None) or (own and new and own.exceeds(new, NEAR)):
+        orders = orders_of(state["orders"]) if self._delta > 0.0 else ()
+        own, basic = self._basic, state["basic"]
+        found = None if basic is None else BasicFilter.from_dict(basic, self._adjacency)
+        alike = len(orders) == len(self._orders) and np.allclose(
+            orders, self._orders, rtol=NEAR - 1.0, atol=0.0
+        )
+        if not alike or (own is None) != (found is None):
             raise ValueError("orders and basic must be what follows from the settings, got others")
+        if own and found and found.exceeds(own, NEAR):
+            raise ValueError("basic must be what follows from the settings, got a larger budget")
+        self._orders, self._basic = orders, found
 
     def __repr__(self) -> str:
         orders = ", ".join(f"{order:.6g}" for order in self.orders)

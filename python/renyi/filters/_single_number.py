@@ -13,7 +13,6 @@ from renyi import special
 from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._search import bisected
-from renyi._strict_json import read_number
 from renyi._validation import FINITE_POSITIVE, decimal_of, float_above, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import (
@@ -144,8 +143,7 @@ class GDPFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._epsilon = number_in(state["epsilon"], "epsilon", FINITE_POSITIVE)
-        self._delta, self._begun = inside(state["delta"]), state["begun"] is not False
+        self._begun = state["begun"] is not False
 
     def __repr__(self) -> str:
         return (
@@ -276,10 +274,6 @@ class ZCDPFilter(Filter):
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
         return {"rho": float(total.rounded()[0][0])}
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        self._rho = number_in(state["rho"], "rho", FINITE_POSITIVE)
-
     def __repr__(self) -> str:
         return f"<ZCDPFilter: rho {self._rho!r}, {round_down(self.remaining, 3)} remaining>"
 
@@ -395,13 +389,6 @@ class RenyiFilter(Filter):
 
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
         return {self._unit: float(total.rounded()[0][0])}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
-        self._orders = orders_of((read_number(state["order"]),))
-        self._budget = float(self._budgets[0])
-        if state["budget"] != self._budget:
-            raise ValueError(f"budget must be that of the state, got {state['budget']!r}")
 
     def __repr__(self) -> str:
         return f"<RenyiFilter: order {self.order!r}, {round_down(self.remaining, 3)} remaining>"
