@@ -328,7 +328,7 @@ _WORTH_THREADS = 8 << 20
 
 
 def threads_of(value: Any, bytes_read: int | None = None) -> int:
-    """Return the number of threads: an integer >= 1, or by default the processors at hand.
+    """Return the number of threads: an integer >= 1, or by default all processors.
 
     By default little to read is left to one thread: others would come too late.
     """

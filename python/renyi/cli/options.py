@@ -473,7 +473,7 @@ OPTIONS = {
     "shell": Option("shell", None, "SHELL", choices=("bash", "zsh", "fish")),
     # Ledgers.
     "path": Option("path", "the file", "LEDGER"),
-    "read_only": Option("--read-only", "for whoever may not write the file", **_FLAG),
+    "read_only": Option("--read-only", "without permission to write the file", **_FLAG),
     "data_set": Option("dataset", "name of the data set", "DATASET"),
     "any_data_set": Option("dataset", "default: all", "DATASET", nargs="?"),
     "charged": Option("mechanism", "file of JSON, or - for stdin", "MECHANISM"),

@@ -84,7 +84,7 @@ class Saved(ABC):
     __hash__ = None  # type: ignore[assignment]  # it changes
 
 
-def written_all(numbers: npt.NDArray[np.float64]) -> list[float | str]:
+def numbers_to_json(numbers: npt.NDArray[np.float64]) -> list[float | str]:
     """Return numbers as JSON can hold them."""
     return [written(number) for number in numbers.tolist()]
 
@@ -233,7 +233,8 @@ def orders_of(orders: Iterable[float]) -> tuple[float, ...]:
     return tuple(sorted(accepted))
 
 
-def inside(delta: Any) -> float:
+def open_delta(delta: Any) -> float:
+    """Return a number in (0, 1)."""
     value = probability_of(delta, "delta")
     if not 0.0 < value < 1.0:
         raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
@@ -258,14 +259,14 @@ class Held:
     cost: Cost
 
 
-def held_to(reserved: Mapping[int, Held]) -> list[dict[str, Any]]:
+def reservations_to_json(reserved: Mapping[int, Held]) -> list[dict[str, Any]]:
     """Return reservations as JSON can hold them."""
     return [
         {
             "number": number,
             "mechanism": held.mechanism.to_dict(),
             "count": held.count,
-            "amounts": written_all(held.cost.amounts),
+            "amounts": numbers_to_json(held.cost.amounts),
             "failing": held.cost.failing,
             "additive": held.cost.additive,
         }
@@ -273,8 +274,8 @@ def held_to(reserved: Mapping[int, Held]) -> list[dict[str, Any]]:
     ]
 
 
-def held_from(data: Any, size: int) -> dict[int, Held]:
-    """Return the reservations that `held_to` wrote."""
+def reservations_from_json(data: Any, size: int) -> dict[int, Held]:
+    """Return the reservations that `reservations_to_json` wrote."""
     if not isinstance(data, list):
         raise TypeError(f"reserved must be a list, got {data!r}")
     found = {}
@@ -495,9 +496,9 @@ class Filter(Saved):
 
     def _state(self) -> dict[str, Any]:
         return {
-            "budgets": written_all(self._budgets),
+            "budgets": numbers_to_json(self._budgets),
             "spent": self._total.written(),
-            "reserved": held_to(self._reserved),
+            "reserved": reservations_to_json(self._reserved),
             "last": self._last,
         }
 
@@ -507,7 +508,7 @@ class Filter(Saved):
             raise ValueError("budgets must be what follows from the settings, got larger ones")
         self._budgets = np.minimum(budgets, self._budgets)
         self._total = Total.read(state["spent"], size)
-        self._reserved = held_from(state["reserved"], size)
+        self._reserved = reservations_from_json(state["reserved"], size)
         if not self._total.has(held.cost for held in self._reserved.values()):
             raise ValueError("spent must be at least what is reserved, got less")
         self._last = uses_of(state["last"], "last", max(self._reserved, default=0))

@@ -18,10 +18,10 @@ from renyi.filters._filter import (
     Saved,
     checked,
     divergences,
-    inside,
     numbers_in,
+    numbers_to_json,
+    open_delta,
     orders_of,
-    written_all,
 )
 from renyi.mechanisms import Mechanism
 
@@ -79,7 +79,7 @@ class PrivacyOdometer(Saved):
         adjacency: Adjacency = "add_remove",
     ) -> None:
         super().__init__(adjacency)
-        self._delta = inside(delta)
+        self._delta = open_delta(delta)
         self._orders = orders_of(ORDERS if orders is None else orders)
         self._total = np.zeros(len(self._orders))
         distances = np.array(self._orders) - 1.0
@@ -135,7 +135,7 @@ class PrivacyOdometer(Saved):
         return {
             "orders": list(self._orders),
             "log_weights": self._log_weights.tolist(),
-            "total": written_all(self._total),
+            "total": numbers_to_json(self._total),
         }
 
     def _restore(self, state: dict[str, Any]) -> None:

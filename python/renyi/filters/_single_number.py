@@ -21,7 +21,7 @@ from renyi.filters._filter import (
     Filter,
     Total,
     divergences,
-    inside,
+    open_delta,
     orders_of,
     times,
 )
@@ -72,7 +72,7 @@ class GDPFilter(Filter):
 
     def __init__(self, epsilon: float, delta: float, adjacency: Adjacency = "add_remove") -> None:
         self._epsilon = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-        self._delta = inside(delta)
+        self._delta = open_delta(delta)
         self._begun = False
         mu = float(special.gaussian_mu_lower(self._epsilon, self._delta))
         super().__init__((mu * mu * (1.0 - 2.0**-50),), adjacency, 0.0)

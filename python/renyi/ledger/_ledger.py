@@ -28,7 +28,6 @@ from renyi.ledger._rows import (
     add_dataset,
     append,
     budget_after,
-    damage_told,
     exported,
     head_of,
     identity_of,
@@ -39,6 +38,7 @@ from renyi.ledger._rows import (
     replace_all,
     replace_budget,
     replayed,
+    reporting_damage,
     reserving_hash,
     rows_of,
     steps_of,
@@ -109,7 +109,7 @@ class Readable:
 
         def read(connection: sqlite3.Connection) -> list[Entry]:
             identity = identity_of(connection, dataset)
-            with damage_told(dataset):
+            with reporting_damage(dataset):
                 return [entry_of(dataset, *row) for row in rows_of(connection, identity)]
 
         return self._store.reading(read)
@@ -423,7 +423,7 @@ class Ledger(Readable):
 
         def rebuild(connection: sqlite3.Connection) -> None:
             identity = identity_of(connection, dataset)
-            with damage_told(dataset):
+            with reporting_damage(dataset):
                 rows = rows_of(connection, identity)
             replace_all(connection, identity, budget_after(rows, dataset))
 

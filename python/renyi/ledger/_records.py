@@ -292,7 +292,7 @@ def name_of(value: Any, name: str) -> str:
     Raises
     ------
     TypeError, ValueError
-        If it is none, or can hardly be told from another one.
+        If it is none, or looks like another one.
     """
     text = text_of(value, name)
     usual = " ".join(unicodedata.normalize("NFKC", text).split())

@@ -219,7 +219,7 @@ def stored(
         If there is no such data set.
     """
     identity = identity_of(connection, dataset)
-    with damage_told(dataset):
+    with reporting_damage(dataset):
         found = connection.execute("SELECT filter, seal FROM datasets WHERE id = ?", (identity,))
         state, seal = found.fetchone()
         head, first = head_of(connection, identity), first_of(connection, identity)
@@ -233,7 +233,7 @@ def stored(
 
 
 @contextmanager
-def damage_told(dataset: str) -> Iterator[None]:
+def reporting_damage(dataset: str) -> Iterator[None]:
     """Say what to do where a file holds what this package does not write."""
     try:
         yield
@@ -259,7 +259,7 @@ def problems_of(connection: sqlite3.Connection, heads: Collection[str]) -> Itera
     missing = set(heads)
     for dataset, identity in names(connection).items():
         try:
-            with damage_told(dataset):
+            with reporting_damage(dataset):
                 rows = rows_of(connection, identity)
         except LedgerError as error:
             yield f"{dataset}: {error}"
@@ -387,7 +387,7 @@ LINE_FIELDS = ("dataset", "number", "entry", "repeats", "hash")
 def exported(connection: sqlite3.Connection) -> Iterator[str]:
     """Yield the entries of all data sets, one after the other."""
     for dataset, identity in names(connection).items():
-        with damage_told(dataset):
+        with reporting_damage(dataset):
             for row in rows_of(connection, identity):
                 entry = json.loads(row.body)
                 values = (dataset, row.number, entry, row.repeats, row.hash)

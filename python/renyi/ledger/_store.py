@@ -138,7 +138,7 @@ class Store:
         No context manager in Python: a signal at the beginning of its __exit__ would leave the
         transaction open and the lock held as long as somebody keeps the traceback.
         """
-        with self._lock, self._telling():
+        with self._lock, self._reporting_errors():
             connection = self._connected(create)
             try:
                 connection.execute(f"BEGIN {kind}")
@@ -201,7 +201,7 @@ class Store:
         if found.st_nlink != 1:
             raise LedgerError(
                 f"ledger must have one name, got {str(self.path)!r}, a hard link of a file with "
-                f"{found.st_nlink} names: whoever charges by another does not see the journal"
+                f"{found.st_nlink} names: a charge by another does not see the journal"
             )
         return found.st_dev, found.st_ino
 
@@ -261,7 +261,7 @@ class Store:
             raise
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _reporting_errors(self) -> Iterator[None]:
         """Say in words what SQLite says in codes."""
         try:
             yield

@@ -211,7 +211,7 @@ def generator_of(value: Any) -> SecureGenerator:
     if isinstance(source, SecureGenerator):
         return source
     warnings.warn(
-        f"{type(source).__name__} is not a cryptographic generator: whoever sees some of its "
+        f"{type(source).__name__} is not a cryptographic generator: who sees some of its "
         "numbers can compute the noise, and a forked child repeats it; leave generator out, or "
         "pass a SecureGenerator",
         InsecureGeneratorWarning,

@@ -267,7 +267,7 @@ class Ledger:
         if number > max(self._used, self._passed) + 1:
             raise RuntimeError(
                 "discard must be called first: batches drawn after the last step were not used, "
-                "and whoever chooses among draws by what is in them undoes the sampling"
+                "and choosing among draws by what is in them undoes the sampling"
             )
         if self._plan.strategy is not None and number > self._plan.steps:
             raise RuntimeError(
@@ -451,7 +451,7 @@ def _sampler_of(value: Any, plan: TrainingPlan) -> BatchSampler | None:
         return None
     if not isinstance(value, BatchSampler):
         raise TypeError(f"sampler must be one like that of the plan, got {value!r}")
-    if type(value) not in SAMPLERS:  # a subclass may draw as it likes
+    if type(value) not in SAMPLERS:  # a subclass may draw in another way
         raise TypeError(
             f"sampler must be one of plan.sampler(), of no class of its own, got {value!r}"
         )

@@ -178,7 +178,7 @@ class ClipAccumulator:
                 f"grid={self._grid!r}), got a sum with grid={clipped.grid!r}"
             )
         check_shapes(clipped, self._shapes, self._single, name)
-        clipped.parts_beside(self._names | self._names_before, name)
+        clipped.parts_disjoint_from(self._names | self._names_before, name)
         clipped.check_like(self._rule.bounds, self._clipping, self._adjacency, self._grid)
         refuse_rounding(self._rounding + clipped.rounding, name)
         for array in clipped.arrays:
@@ -196,7 +196,7 @@ class ClipAccumulator:
                 np.add(total, array, out=total, casting="same_kind")
             private = part.private
             self._rounding += part.rounding
-            self._names |= part.parts_beside(())
+            self._names |= part.parts_disjoint_from(())
         else:
             norms = norms_for(part, self._rule, self._rule.by_group, None, [])
             count = threads_of(self._threads, part.nbytes)
@@ -254,7 +254,7 @@ class ClipAccumulator:
             self._grid,
             self._rounding,
         )
-        return replace(result, _parts=result.parts_beside(()) | self._names)
+        return replace(result, _parts=result.parts_disjoint_from(()) | self._names)
 
     def _of_no_rows(self) -> PrivateDiagnostics:
         shape = (0, len(self._rule.bounds)) if self._rule.by_group else (0,)

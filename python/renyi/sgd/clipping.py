@@ -73,7 +73,7 @@ def per_sample_norms(
     out : ndarray of float64, optional
         Where to put the norms.
     threads : int, optional
-        By default the processors at hand, or one for less than 8 MiB. The result does not depend
+        By default all processors, or one for less than 8 MiB. The result does not depend
         on it.
 
     Returns
@@ -142,7 +142,7 @@ def clip_and_sum(
         Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays),
         with `ClipGroups` (B, groups). Private.
     threads : int, optional
-        By default the processors at hand, or one for less than 8 MiB. The sum is the same, bit for
+        By default all processors, or one for less than 8 MiB. The sum is the same, bit for
         bit, for any number.
     nonfinite : {"zero", "raise"}
         A row with NaN or infinity contributes zero and is counted; an error would tell the world

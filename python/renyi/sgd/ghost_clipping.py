@@ -174,7 +174,7 @@ def ghost_clip_and_sum(
     dtype : dtype
         Of the sum: float64, or float32 where no guarantee rests on it, see `ClippedSum`.
     threads : int, optional
-        Of what is done here, by default the processors at hand, or one for less than 8 MiB. Matrix
+        Of what is done here, by default all processors, or one for less than 8 MiB. Matrix
         products are NumPy's and take what its library does.
 
     Returns

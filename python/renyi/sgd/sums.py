@@ -218,7 +218,7 @@ class ClippedSum:
                     f"{getattr(self, name)!r} and {value!r}"
                 )
 
-    def parts_beside(self, others: Iterable[int], name: str = "sum") -> frozenset[int]:
+    def parts_disjoint_from(self, others: Iterable[int], name: str = "sum") -> frozenset[int]:
         """Return the identifiers of the sums that it is made of.
 
         Raises
@@ -237,7 +237,9 @@ class ClippedSum:
     def __add__(self, other: ClippedSum) -> ClippedSum:
         if not isinstance(other, ClippedSum):
             return NotImplemented
-        parts = self.parts_beside(other.parts_beside(())) | other.parts_beside(())
+        parts = self.parts_disjoint_from(other.parts_disjoint_from(())) | other.parts_disjoint_from(
+            ()
+        )
         self.check_like(other.max_grad_norm, other.clipping, other.adjacency, other.grid)
         if [a.shape for a in self.arrays] != [a.shape for a in other.arrays]:
             raise ValueError("sum must have the same shapes in sums that are added")

@@ -42,7 +42,7 @@ from renyi.mechanisms import (
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
-from renyi.theory.indistinguishability import Guarantee, one_given
+from renyi.theory.indistinguishability import Guarantee, check_one_given
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def compare(
             return least_argument(met, _LEAST, _MOST, _TOLERANCE), target, chance
     else:
         run = Run(number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE), rate, count)
-        one_given(epsilon, delta)
+        check_one_given(epsilon, delta)
         found = "epsilon" if epsilon is None else "delta"
         given = {"delta": delta_of(delta)} if epsilon is None else {"epsilon": epsilon_of(epsilon)}
 

@@ -65,7 +65,7 @@ class Guarantee(NamedTuple):
     delta: float
 
 
-def one_given(epsilon: float | None, delta: float | None) -> None:
+def check_one_given(epsilon: float | None, delta: float | None) -> None:
     """Refuse both or none of epsilon and delta."""
     if (epsilon is None) == (delta is None):
         raise ValueError(
@@ -109,7 +109,7 @@ def indistinguishability(
     >>> round(indistinguishability(([0.4, 0.6], [0.6, 0.4]), delta=0.1).epsilon, 6)
     0.223144
     """
-    one_given(epsilon, delta)
+    check_one_given(epsilon, delta)
     forth = compiled_pair(_pair(pair))
     both = [Composition([(one, 1)]) for one in (forth, forth.reversed())]
     if epsilon is not None:

@@ -39,7 +39,7 @@ from renyi._validation import (
 )
 from renyi.accountants import RDPAccountant
 from renyi.mechanisms import Mechanism
-from renyi.theory.indistinguishability import Guarantee, one_given
+from renyi.theory.indistinguishability import Guarantee, check_one_given
 
 __all__ = [
     "dp_from_moments",
@@ -92,7 +92,7 @@ def dp_from_rdp(
     >>> round(dp_from_rdp(10.0, 1.0, delta=1e-5).epsilon, 4)
     2.2792
     """
-    one_given(epsilon, delta)
+    check_one_given(epsilon, delta)
     more = number_in(order, "order", Range(1.0, math.inf, "(]")) - 1.0
     rdp = number_in(rdp, "rdp", NON_NEGATIVE)
     if epsilon is not None:
@@ -180,7 +180,7 @@ def dp_from_moments(
     >>> round(dp_from_moments(kappa, delta=1e-5, count=2).epsilon, 6)
     3.64307
     """
-    one_given(epsilon, delta)
+    check_one_given(epsilon, delta)
     uses = count_above(count, "count")
     if epsilon is not None:
         target = epsilon_of(epsilon)
