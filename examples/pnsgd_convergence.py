@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi.theory.iteration import DecayingNoise, NoisyDescent, shuffled_delta, shuffled_limit
+from renyi.theory.iteration import DecayingNoise, NoisyDescent, shuffled_limit, shuffled_pass
 from renyi.theory.last_iterate import epochs_mu
 from renyi.theory.online import online_delta, online_limit
 
@@ -81,7 +81,7 @@ def shuffled(curve: Shuffled, log10_n: float) -> float:
     """Return delta of a pass over so many records."""
     n = round(10.0**log10_n)
     scale = DecayingNoise(curve.descent, curve.c1, curve.c2, power=1.0).scale(n)
-    return shuffled_delta(curve.descent, EPSILON, scale, n)
+    return shuffled_pass(curve.descent, n, epsilon=EPSILON, scale=scale)
 
 
 def limit(curve: Shuffled) -> float:

@@ -30,7 +30,7 @@ from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
 from renyi.sgd import PNSGD, Ball, RidgeLoss
-from renyi.theory.iteration import shuffled_scale
+from renyi.theory.iteration import shuffled_pass
 
 __all__ = ["Point", "diabetes", "main", "simulate", "synthetic"]
 
@@ -102,7 +102,7 @@ def simulate(
         dimension = stream.features.shape[1]
         loss = RidgeLoss(1.0, 1.0, regularisation=0.01)
         learner = PNSGD(Ball.around_zero(1.0, dimension), loss, step_size=min(0.05, pace / n))
-        scale = shuffled_scale(learner.descent, epsilon, delta, n)
+        scale = shuffled_pass(learner.descent, n, epsilon=epsilon, delta=delta)
         runs = [learner.run(stream.features, stream.labels, scale) for _ in range(passes)]
         *errors, best, zero = (
             float(np.mean((judge.features @ w - judge.labels) ** 2))

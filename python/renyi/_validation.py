@@ -159,6 +159,13 @@ def epsilon_of(value: Any, name: str = "epsilon") -> float:
     return number_in(value, name, NON_NEGATIVE)
 
 
+def check_two_given(**given: float | None) -> None:
+    """Refuse unless exactly one of three is missing."""
+    if sum(value is None for value in given.values()) != 1:
+        said = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        raise ValueError(f"{next(iter(given))} must be one of two that are given, got {said}")
+
+
 def count_of(value: Any, name: str = "count") -> int:
     """Return an integer >= 0: Python's, NumPy's or a 0-d integer array."""
     return integer_of(value, name, 0)

@@ -28,7 +28,7 @@ from renyi.sgd import (
     clip_and_sum,
     ghost_clip_and_sum,
 )
-from renyi.theory.iteration import shuffled_scale
+from renyi.theory.iteration import shuffled_pass
 
 FEW = ["--epochs", "4", "--batch-size", "512", "--epsilon", "3"]
 
@@ -254,7 +254,7 @@ def test_the_noise_and_the_errors_of_the_page():
     loss = RidgeLoss(1.0, 1.0, regularisation=0.01)
     for step, noise in ((10.0 / 1e6, "14.92"), (0.05, "6.304")):
         learner = PNSGD(Ball.around_zero(1.0, 4), loss, step_size=step)
-        assert f"{shuffled_scale(learner.descent, 1.0, 1e-5, 10**6):.4g}" == noise
+        assert f"{shuffled_pass(learner.descent, 10**6, epsilon=1.0, delta=1e-5):.4g}" == noise
         assert noise in page
     lines = [line.strip("| ").split(" | ") for line in page.splitlines()]
     table = {cells[0]: cells[1:] for cells in lines if len(cells) == 3}

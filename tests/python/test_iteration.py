@@ -12,10 +12,8 @@ from renyi.theory.iteration import (
     DecayingNoise,
     NoisyDescent,
     noise_divergence,
-    shuffled_delta,
-    shuffled_epsilon,
     shuffled_limit,
-    shuffled_scale,
+    shuffled_pass,
     step_contraction,
 )
 from renyi.theory.online import (
@@ -29,6 +27,18 @@ from renyi.theory.online import (
 
 TINY = sys.float_info.min
 LAWS = ["gaussian", "laplace"]
+
+
+def shuffled_delta(descent, epsilon, scale, n):
+    return shuffled_pass(descent, n, epsilon=epsilon, scale=scale)
+
+
+def shuffled_epsilon(descent, delta, scale, n):
+    return shuffled_pass(descent, n, delta=delta, scale=scale)
+
+
+def shuffled_scale(descent, epsilon, delta, n):
+    return shuffled_pass(descent, n, epsilon=epsilon, delta=delta)
 
 
 @pytest.fixture(autouse=True)

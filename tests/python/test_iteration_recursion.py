@@ -9,12 +9,16 @@ import pytest
 
 from renyi import special
 from renyi.theory.f_divergences import kernel_contraction
-from renyi.theory.iteration import NoisyDescent, noise_divergence, shuffled_delta, step_contraction
+from renyi.theory.iteration import NoisyDescent, noise_divergence, shuffled_pass, step_contraction
 from renyi.theory.last_iterate import epochs_mu, last_iterate_mu, shuffled_epochs_delta
 from renyi.theory.online import online_deltas
 
 CELLS = 101
 ETA, BETA, RHO = 0.3, 1.0, 1.0  # loss (w - x)^2/2, records in [-1, 1]
+
+
+def shuffled_delta(descent, epsilon, scale, n):
+    return shuffled_pass(descent, n, epsilon=epsilon, scale=scale)
 
 
 def cdf(law, x):

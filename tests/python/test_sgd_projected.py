@@ -9,7 +9,7 @@ from test_iteration_recursion import CELLS, ETA, Grid
 
 from renyi.noise import SecureGenerator
 from renyi.sgd import DPSGD, PNSGD, SGD, Ball, Box, LogisticLoss, RidgeLoss, TrainingPlan
-from renyi.theory.iteration import DecayingNoise, shuffled_delta, shuffled_epsilon
+from renyi.theory.iteration import DecayingNoise, shuffled_pass
 from renyi.theory.online import online_delta, online_epsilon, online_worst
 
 LOSSES = [RidgeLoss(1.5, 2.0, 0.3), LogisticLoss(1.5, 0.3)]
@@ -135,8 +135,9 @@ def test_the_guarantee_is_that_of_the_theorem():
     x, y = rng.uniform(-0.7, 0.7, (200, 2)), rng.choice([-1.0, 1.0], 200)
     run = learner.run(x, y, noise=4.0)
     descent = learner.descent
-    assert run.get_delta(1.0) == run.get_delta(1.0, record=3) == shuffled_delta(descent, 1, 4, 200)
-    assert run.get_epsilon(1e-4) == shuffled_epsilon(descent, 1e-4, 4.0, 200)
+    delta = shuffled_pass(descent, 200, epsilon=1, scale=4)
+    assert run.get_delta(1.0) == run.get_delta(1.0, record=3) == delta
+    assert run.get_epsilon(1e-4) == shuffled_pass(descent, 200, delta=1e-4, scale=4.0)
     scales = DecayingNoise(descent, c1=10.0, c2=5.0)
     run = learner.run(x, y, noise=scales, order="online")
     assert run.get_delta(1.0) == online_worst(descent, 1.0, scales, 200).delta
@@ -221,7 +222,7 @@ def test_batches_are_steps_with_the_mean_gradient():
     deltas = [run.get_delta(1.0, record) for record in range(12)]
     assert deltas == [online_delta(run.descent, 1.0, noise, 4, 1 + k // 3) for k in range(12)]
     shuffled = learner.run(x, y, 2.0)
-    assert shuffled.get_delta(1.0) == shuffled_delta(learner.descent, 1.0, 2.0, 4)
+    assert shuffled.get_delta(1.0) == shuffled_pass(learner.descent, 4, epsilon=1.0, scale=2.0)
     with pytest.raises(ValueError, match="features must have a multiple of 3 rows, got 11"):
         learner.run(x[1:], y[1:], 2.0)
     with pytest.raises(ValueError, match=r"record must be an integer in \[0, 11\]"):

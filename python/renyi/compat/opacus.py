@@ -17,7 +17,6 @@ Examples
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -96,6 +95,7 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
     """
 
     _MECHANISM: ClassVar[str]
+    _OWN: ClassVar[type[OwnPLDAccountant] | type[OwnRDPAccountant]]
 
     def __init__(self) -> None:
         self.history: History = []
@@ -130,11 +130,7 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
     @property
     def accountant(self) -> Accountant[Any]:
         """A renyi accountant of the history, which answers more questions."""
-        return self._blank().compose(from_history(self.history))
-
-    @abstractmethod
-    def _blank(self) -> Accountant[Any]:
-        """Return an accountant of nothing."""
+        return self._OWN().compose(from_history(self.history))
 
     def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
         """Return epsilon, rounded up; widths of grids, which are those of Opacus, are unused."""
@@ -144,10 +140,7 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
 class PLDAccountant(_Plug):
     """The exact privacy curve: "renyi-pld"."""
 
-    _MECHANISM = "renyi-pld"
-
-    def _blank(self) -> OwnPLDAccountant:
-        return OwnPLDAccountant()
+    _MECHANISM, _OWN = "renyi-pld", OwnPLDAccountant
 
 
 class RenyiAccountant(_Plug):
@@ -157,16 +150,14 @@ class RenyiAccountant(_Plug):
     conversion of Opacus.
     """
 
-    _MECHANISM = "renyi-rdp"
-
-    def _blank(self) -> OwnRDPAccountant:
-        return OwnRDPAccountant()
+    _MECHANISM, _OWN = "renyi-rdp", OwnRDPAccountant
 
     def get_privacy_spent(
         self, *, delta: float, alphas: Iterable[float] | None = None
     ) -> tuple[float, float]:
         """Return epsilon, rounded up, and the order it is found at."""
-        accountant = self._blank() if alphas is None else _of_orders(alphas)
+        options: dict[str, Any] = {"orders": alphas, "conversion": "balle"}
+        accountant = OwnRDPAccountant(**options) if alphas is not None else OwnRDPAccountant()
         accountant.compose(from_history(self.history))
         return accountant.get_epsilon_and_order(delta)
 
@@ -175,10 +166,6 @@ class RenyiAccountant(_Plug):
     ) -> float:
         """Return epsilon, rounded up."""
         return self.get_privacy_spent(delta=delta, alphas=alphas)[0]
-
-
-def _of_orders(alphas: Iterable[float]) -> OwnRDPAccountant:
-    return OwnRDPAccountant(orders=alphas, conversion="balle")
 
 
 CALIBRATED_BY = {"renyi-pld": "pld", "prv": "pld", "renyi-rdp": "rdp", "rdp": "rdp"}

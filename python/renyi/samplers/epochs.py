@@ -181,12 +181,6 @@ class BallsInBinsSampler(BatchSampler):
             return FixedAllocation(base, self.batches, epochs)
         return times(RandomAllocation(base, self.batches), epochs)
 
-    def _settings(self) -> dict[str, Any]:
-        settings = super()._settings()
-        if not self.kept:  # as in states of versions without it
-            del settings["kept"]
-        return settings
-
     def _place_of(self, drawn: int) -> tuple[int, int]:
         """Return the dealing that the next batch is of, and the bin whose turn it is."""
         epoch, turn = divmod(drawn, self.batches)

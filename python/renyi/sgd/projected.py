@@ -17,8 +17,7 @@ from renyi.theory.iteration import (
     DecayingNoise,
     Noise,
     NoisyDescent,
-    shuffled_delta,
-    shuffled_epsilon,
+    shuffled_pass,
     step_contraction,
 )
 from renyi.theory.online import online_delta, online_epsilon, online_worst
@@ -329,7 +328,7 @@ class PNSGDRun:
         """
         step = self._step_of(record)
         if self.order == "shuffled":
-            return shuffled_delta(self.descent, epsilon, self._scale, self.n)
+            return shuffled_pass(self.descent, self.n, epsilon=epsilon, scale=self._scale)
         if step is None:
             return online_worst(self.descent, epsilon, self.scales, self.n).delta
         return float(online_delta(self.descent, epsilon, self.scales, self.n, step))
@@ -346,7 +345,7 @@ class PNSGDRun:
         """
         step = self._step_of(record)
         if self.order == "shuffled":
-            return shuffled_epsilon(self.descent, delta, self._scale, self.n)
+            return shuffled_pass(self.descent, self.n, delta=delta, scale=self._scale)
         return online_epsilon(self.descent, delta, self.scales, self.n, step)
 
     @property
@@ -392,7 +391,7 @@ class PNSGD:
     and their noise to 2^-32 of its scale, is not in the guarantee.
 
     The noise of a shuffled pass over n records for a target is
-    ``renyi.theory.iteration.shuffled_scale(learner.descent, epsilon, delta, n)``.
+    ``renyi.theory.iteration.shuffled_pass(learner.descent, n, epsilon=epsilon, delta=delta)``.
 
     References
     ----------
@@ -407,8 +406,8 @@ class PNSGD:
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)
     (True, 0.002531)
-    >>> from renyi.theory.iteration import shuffled_scale
-    >>> noise = shuffled_scale(learner.descent, epsilon=1.0, delta=1e-3, n=1000)
+    >>> from renyi.theory.iteration import shuffled_pass
+    >>> noise = shuffled_pass(learner.descent, 1000, epsilon=1.0, delta=1e-3)
     >>> learner.run(x[:, None], 0.5 * x, noise=noise).get_delta(epsilon=1.0) <= 1e-3
     True
     """
@@ -492,7 +491,7 @@ class PNSGD:
                 raise TypeError(
                     f"noise must be one number for a shuffled pass, got {type(noise).__name__}"
                 )
-            shuffled_delta(self.descent, 1.0, noise, n)
+            shuffled_pass(self.descent, n, epsilon=1.0, scale=noise)
             return float(noise)
         online_delta(self.descent, 1.0, noise, n, n)
         if isinstance(noise, DecayingNoise):

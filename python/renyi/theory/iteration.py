@@ -29,7 +29,8 @@ Examples
 >>> import math
 >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0, noise="laplace")
 >>> scale = DecayingNoise(descent, c1=1e5, c2=2.0, power=1.0).scale(10**6)
->>> round(scale, 4), round(math.log10(shuffled_delta(descent, 1.0, scale, 10**6)), 4)
+>>> delta = shuffled_pass(descent, 10**6, epsilon=1.0, scale=scale)
+>>> round(scale, 4), round(math.log10(delta), 4)
 (2.0121, -5.143)
 """
 
@@ -48,6 +49,7 @@ from renyi._engine import Pass, Schedule, step_divergence
 from renyi._search import smallest_argument
 from renyi._validation import (
     Range,
+    check_two_given,
     delta_of,
     epsilon_of,
     integer_of,
@@ -61,10 +63,8 @@ __all__ = [
     "DecayingNoise",
     "NoisyDescent",
     "noise_divergence",
-    "shuffled_delta",
-    "shuffled_epsilon",
     "shuffled_limit",
-    "shuffled_scale",
+    "shuffled_pass",
     "step_contraction",
 ]
 __dir__ = __all__.copy
@@ -382,112 +382,80 @@ def pass_of(descent: NoisyDescent, epsilon: float) -> Pass:
     return Pass(descent.noise, epsilon, descent.record_shift, descent.state_shift)
 
 
-def shuffled_delta(descent: NoisyDescent, epsilon: float, scale: float, n: int) -> float:
-    """Return delta of a shuffled pass over ``n`` records.
+def shuffled_pass(
+    descent: NoisyDescent,
+    n: int,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    scale: float | None = None,
+) -> float:
+    """Return epsilon, delta or the noise scale of a shuffled pass from the other two.
 
     Parameters
     ----------
     descent : NoisyDescent
         The pass.
-    epsilon : float
-        In [0, inf].
-    scale : float
-        Of the noise Z of every step, in [1e-75, 1e75].
     n : int
         Number of records, in [1, 2^53].
-
-    Returns
-    -------
-    float
-        In [0, 1], rounded up, relatively by less than 1e-13; no less than the smallest normal
-        number unless 0.
-
-    Examples
-    --------
-    >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
-    >>> round(shuffled_delta(descent, 1.0, 3.0, 10_000), 6)
-    0.000654
-    """
-    width = positive_of(scale, "scale")
-    return pass_of(descent, epsilon_of(epsilon)).shuffled_delta(width, float(steps_of(n)))
-
-
-def shuffled_epsilon(descent: NoisyDescent, delta: float, scale: float, n: int) -> float:
-    """Return the smallest epsilon for a target delta.
-
-    Parameters
-    ----------
-    descent, scale, n
-        As for `shuffled_delta`.
-    delta : float
+    epsilon : float, optional
+        In [0, inf].
+    delta : float, optional
         In [0, 1].
+    scale : float, optional
+        Of the noise Z of every step, in [1e-75, 1e75].
 
     Returns
     -------
     float
-        At least 0: `shuffled_delta` there is at most ``delta``, and above it at an epsilon that is
-        smaller by 1e-12 relatively; inf for Gaussian noise and a delta below 2.3e-308.
-
-    Examples
-    --------
-    >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
-    >>> round(shuffled_epsilon(descent, 1e-4, 3.0, 10_000), 6)
-    10.197053
-    """
-    width, steps, target = positive_of(scale, "scale"), float(steps_of(n)), delta_of(delta)
-
-    def at(epsilon: float) -> float:
-        return pass_of(descent, epsilon).shuffled_delta(width, steps)
-
-    return 0.0 if at(0.0) <= target else smallest_argument(at, target, 1.0, 1e-300, 1e305)
-
-
-def shuffled_scale(descent: NoisyDescent, epsilon: float, delta: float, n: int) -> float:
-    """Return the smallest noise scale for a target (epsilon, delta).
-
-    Parameters
-    ----------
-    descent, epsilon, n
-        As for `shuffled_delta`.
-    delta : float
-        In [0, 1].
-
-    Returns
-    -------
-    float
-        A scale that meets the target, as `shuffled_delta` confirms; one smaller by 1e-12 does not.
-        1e-75, the smallest that is looked at, if that is enough.
+        The one that is not given. delta: in [0, 1], rounded up, relatively by less than 1e-13; no
+        less than the smallest normal number unless 0. Epsilon and scale are the smallest with which
+        delta is at most the given one; it is not at one smaller by 1e-12 relatively. Epsilon is at
+        least 0, and inf for Gaussian noise and a delta below 2.3e-308; the scale at least 1e-75.
 
     Raises
     ------
-    TypeError
-        If an argument is of the wrong type.
-    ValueError
-        If an argument is not as above, or no scale up to 1e75 meets the target.
+    TypeError, ValueError
+        If an argument is not as above, not two of the three are given, or no scale up to 1e75
+        meets the target.
 
     Examples
     --------
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
-    >>> round(shuffled_scale(descent, 1.0, 1e-4, 1_000_000), 6)
+    >>> round(shuffled_pass(descent, 10_000, epsilon=1.0, scale=3.0), 6)
+    0.000654
+    >>> round(shuffled_pass(descent, 10_000, delta=1e-4, scale=3.0), 6)
+    10.197053
+    >>> round(shuffled_pass(descent, 1_000_000, epsilon=1.0, delta=1e-4), 6)
     1.82502
     """
-    target, steps = delta_of(delta), float(steps_of(n))
+    check_two_given(epsilon=epsilon, delta=delta, scale=scale)
+    steps = float(steps_of(n))
+    if delta is None:
+        core, width = pass_of(descent, epsilon_of(epsilon)), positive_of(scale, "scale")
+        return core.shuffled_delta(width, steps)
+    target = delta_of(delta)
+    if epsilon is None:
+        width = positive_of(scale, "scale")
+
+        def at(value: float) -> float:
+            return pass_of(descent, value).shuffled_delta(width, steps)
+
+        return 0.0 if at(0.0) <= target else smallest_argument(at, target, 1.0, 1e-300, 1e305)
     core = pass_of(descent, epsilon_of(epsilon))
-
-    def at(scale: float) -> float:
-        return core.shuffled_delta(scale, steps)
-
     start = min(max(descent.record_shift, SMALLEST), LARGEST)
-    scale = smallest_argument(at, target, start, SMALLEST, LARGEST)
-    if math.isinf(scale):
+    found = smallest_argument(
+        lambda width: core.shuffled_delta(width, steps), target, start, SMALLEST, LARGEST
+    )
+    if math.isinf(found):
         raise ValueError(f"delta must be one that a scale up to 1e75 reaches, got {delta!r}")
-    return scale
+    return found
 
 
 def shuffled_limit(
     noise: Noise, epsilon: float, c1: float | None = None, *, delta: float | None = None
 ) -> float:
-    """Return the limit of `shuffled_delta` for large ``n``, or the C1 with which it is ``delta``.
+    """Return the limit of delta for a long shuffled pass, or the C1 that makes it ``delta``.
 
     With the scale ``DecayingNoise(..., c1, power=1.0).scale(n)`` it is ``(1 - exp(-x))/x``, where x
     is ``c1 exp(epsilon/2)`` for Laplace noise, and twice that for Gaussian noise. A limit, no

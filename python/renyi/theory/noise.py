@@ -21,6 +21,7 @@ from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviatio
 from renyi._validation import (
     FINITE_POSITIVE,
     Range,
+    check_two_given,
     delta_of,
     epsilon_of,
     integer_of,
@@ -46,13 +47,6 @@ Calibration = Literal[
     "dwork_roth",
 ]
 _OPEN = Range(0.0, 1.0, "()")
-
-
-def _two_of(**given: float | None) -> None:
-    """Refuse unless exactly one of three is missing."""
-    if sum(value is None for value in given.values()) != 1:
-        said = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        raise ValueError(f"{next(iter(given))} must be one of two that are given, got {said}")
 
 
 def gaussian_calibration(
@@ -124,7 +118,7 @@ def gaussian_calibration(
     ValueError: sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = 0.707107 for ...
     """
     one_of(calibration, "calibration", get_args(Calibration))
-    _two_of(sigma=sigma, epsilon=epsilon, delta=delta)
+    check_two_given(sigma=sigma, epsilon=epsilon, delta=delta)
     distance = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     distance *= math.sqrt(count_above(count, "count"))
     if sigma is None:
@@ -220,7 +214,7 @@ def laplace_calibration(
     >>> round(laplace_calibration(scale=1.0, epsilon=0.5), 6)
     0.221199
     """
-    _two_of(scale=scale, epsilon=epsilon, delta=delta)
+    check_two_given(scale=scale, epsilon=epsilon, delta=delta)
     width = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     if scale is None:
         target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
