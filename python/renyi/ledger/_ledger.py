@@ -48,8 +48,63 @@ from renyi.ledger._store import Store
 from renyi.mechanisms import Mechanism
 
 
-class Readable:
-    """A ledger that is only looked at."""
+def _opened(kind: type[Ledger], path: str, options: dict[str, Any]) -> Ledger:
+    return kind(path, **options)
+
+
+Found = TypeVar("Found")
+
+MOST_ROWS = 2**63 - 1  # integers of SQLite
+MOST_NAMED = 10  # of open reservations in an error
+
+
+class Ledger:
+    """Budgets of data sets and what was spent of them, in one file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        An SQLite file on a disk of this machine. `create` makes it, with its first data set.
+    timeout : float
+        Seconds to wait for others that are writing.
+    wal : bool
+        Whether to keep a write-ahead log beside the file, which takes more charges a second. Then
+        the file is complete only with its log, or after all processes have closed it.
+    read_only : bool
+        For readers without permission to write: changes raise an error.
+
+    Notes
+    -----
+    Threads and processes may charge at once, each through a ledger of its own or, among threads and
+    after a fork, through one. A charge is one transaction: read the state of the filter, let it
+    decide, append to the history, and only then return, with all of it on the disk. A process that
+    is killed leaves a charge behind wholly or not at all.
+
+    The file is the one that the path led to at first, symbolic links resolved. Where it is moved,
+    removed or replaced while it is in use, or has a second name, nothing more is read or charged:
+    `LedgerError`. To copy it there is `backup`, never ``cp``.
+
+    Budgets hold for fully adaptive composition: see `PrivacyFilter` ("renyi"), `GDPFilter` ("gdp")
+    and `ZCDPFilter` ("zcdp"). Mechanisms may run at the same time (Haney and others 2023, arXiv
+    2309.05901).
+
+    Equal charges of a data set that follow each other within an hour are one line of its history.
+    Its hash is that of as many lines.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from renyi import Gaussian, PoissonSampled
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = Ledger(f"{folder.name}/privacy.db")
+    >>> ledger.create("scans", epsilon=2.0, delta=1e-6)
+    >>> run = ledger.reserve("scans", PoissonSampled(Gaussian(1.1), 0.004), 5000)
+    >>> ledger.settle("scans", run, 1200)  # it ended early
+    >>> [(entry.type, entry.count) for entry in ledger.history("scans")]
+    [('create', None), ('reserve', 5000), ('settle', 1200)]
+    >>> ledger.close()
+    >>> folder.cleanup()
+    """
 
     def __init__(
         self,
@@ -160,65 +215,6 @@ class Readable:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {str(self._store.path)!r}>"
-
-
-def _opened(kind: type[Readable], path: str, options: dict[str, Any]) -> Readable:
-    return kind(path, **options)
-
-
-Found = TypeVar("Found")
-
-MOST_ROWS = 2**63 - 1  # integers of SQLite
-MOST_NAMED = 10  # of open reservations in an error
-
-
-class Ledger(Readable):
-    """Budgets of data sets and what was spent of them, in one file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        An SQLite file on a disk of this machine. `create` makes it, with its first data set.
-    timeout : float
-        Seconds to wait for others that are writing.
-    wal : bool
-        Whether to keep a write-ahead log beside the file, which takes more charges a second. Then
-        the file is complete only with its log, or after all processes have closed it.
-    read_only : bool
-        For readers without permission to write: changes raise an error.
-
-    Notes
-    -----
-    Threads and processes may charge at once, each through a ledger of its own or, among threads and
-    after a fork, through one. A charge is one transaction: read the state of the filter, let it
-    decide, append to the history, and only then return, with all of it on the disk. A process that
-    is killed leaves a charge behind wholly or not at all.
-
-    The file is the one that the path led to at first, symbolic links resolved. Where it is moved,
-    removed or replaced while it is in use, or has a second name, nothing more is read or charged:
-    `LedgerError`. To copy it there is `backup`, never ``cp``.
-
-    Budgets hold for fully adaptive composition: see `PrivacyFilter` ("renyi"), `GDPFilter` ("gdp")
-    and `ZCDPFilter` ("zcdp"). Mechanisms may run at the same time (Haney and others 2023, arXiv
-    2309.05901).
-
-    Equal charges of a data set that follow each other within an hour are one line of its history.
-    Its hash is that of as many lines.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from renyi import Gaussian, PoissonSampled
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> ledger = Ledger(f"{folder.name}/privacy.db")
-    >>> ledger.create("scans", epsilon=2.0, delta=1e-6)
-    >>> run = ledger.reserve("scans", PoissonSampled(Gaussian(1.1), 0.004), 5000)
-    >>> ledger.settle("scans", run, 1200)  # it ended early
-    >>> [(entry.type, entry.count) for entry in ledger.history("scans")]
-    [('create', None), ('reserve', 5000), ('settle', 1200)]
-    >>> ledger.close()
-    >>> folder.cleanup()
-    """
 
     def create(
         self,

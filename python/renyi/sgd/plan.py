@@ -85,16 +85,6 @@ _SCHEMES: dict[Sampling, tuple[type[Any], tuple[Adjacency, ...]]] = {
 SAMPLERS = tuple(sampler for sampler, _ in _SCHEMES.values())
 
 
-def _sizes_of(population: Any, batch_size: Any) -> tuple[int, int]:
-    size = integer_of(batch_size, "batch_size", 1)
-    records = integer_of(population, "population", 1)
-    if size > records:
-        raise ValueError(
-            f"batch_size must be an integer in [1, {records}], the population, got {batch_size!r}"
-        )
-    return records, size
-
-
 def _only_with(scheme: Sampling, value: Any, name: str, sampling: Sampling) -> int | None:
     """Return an integer that one sampling scheme needs and the others do not have."""
     if (value is None) == (sampling == scheme):
@@ -158,18 +148,13 @@ def _grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, 
     entries = integer_of(dimension, "dimension", 1)
     if entries > 2**53:
         raise ValueError(f"dimension must be an integer in [1, 2^53], got {dimension!r}")
-    _refuse_coarse(number, entries, bound)
-    return number, entries
-
-
-def _refuse_coarse(spacing: float, dimension: int, bound: float) -> None:
-    """Refuse a grid on which rounding may lengthen a row by more than what it is clipped at."""
-    most = math.ldexp(0.5, math.frexp(2.0 * bound / math.sqrt(dimension))[1])
-    if spacing > most:
+    most = math.ldexp(0.5, math.frexp(2.0 * bound / math.sqrt(entries))[1])
+    if number > most:  # rounding may lengthen a row by more than what it is clipped at
         raise ValueError(
-            f"grid_spacing must be at most {most!r} for rows of {dimension} entries clipped at "
-            f"{bound!r}, got {spacing!r}: rounding would outweigh them"
+            f"grid_spacing must be at most {most!r} for rows of {entries} entries clipped at "
+            f"{bound!r}, got {number!r}: rounding would outweigh them"
         )
+    return number, entries
 
 
 _STRATEGIES = (BandedToeplitz, SquareRoot, BLT, Tree, Dense)
@@ -376,7 +361,12 @@ class TrainingPlan:
     records_per_user: int | None = None
 
     def __post_init__(self, epochs: float | None) -> None:
-        records, size = _sizes_of(self.population, self.batch_size)
+        size = integer_of(self.batch_size, "batch_size", 1)
+        records = integer_of(self.population, "population", 1)
+        if size > records:
+            raise ValueError(
+                f"batch_size must be an integer in [1, {records}], the population, got {size!r}"
+            )
         scheme = one_of(self.sampling, "sampling", _SCHEMES)
         bound = bound_of(self.max_grad_norm)
         spacing, entries = _grid_of(self.grid_spacing, self.dimension, bound)
