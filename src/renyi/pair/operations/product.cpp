@@ -117,11 +117,11 @@ Spans outcomes_below(const LossLaw& law) {
 // which a lattice holds to second order in its step.
 struct Blend {
     Blend(const Span& a, const Span& b) noexcept
-        : a(a), log_p(lane_log(b.p / a.p)), log_q(lane_log(b.q / a.q)), gap(b.mean - a.mean) {}
+        : a(a), log_p(lane_log(b.p / a.p)), log_q(lane_log(b.q / a.q)), gap(log_p - log_q) {}
 
-    // By the loss, where they differ so little that the rule below is good.
+    // Outcomes of one loss need no blend; the rule below is good where masses differ little.
     bool exists(double farthest) const noexcept {
-        return 0.0 < gap && gap <= farthest && std::fabs(log_p) <= 1.0 && std::fabs(log_q) <= 1.0;
+        return 0x1p-20 * farthest < gap && gap <= farthest && std::fabs(log_p) <= 1.0 && std::fabs(log_q) <= 1.0;
     }
 
     // Integrals of both densities: analytic and below e^8 on the ellipse of parameter 15.9, 2^-48 by 8 nodes.
