@@ -4,8 +4,7 @@ This module has the functions that scripts call. `renyi.compat.dp_accounting` (f
 Privacy and JAX-Privacy too) and `renyi.compat.opacus` are accountants for these libraries, which
 have to be installed.
 
-Everything is rounded to the safe side. A bad argument is a TypeError or a ValueError that names it;
-what else can fail is listed. docs/migration.md has their calls and ours side by side.
+Everything is rounded to the safe side. docs/migration.md has their calls and ours side by side.
 
 Examples
 --------

@@ -36,6 +36,11 @@ def compute_rdp(
     float or ndarray of float64
         Of the shape of ``orders``.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For arguments outside these ranges.
+
     Examples
     --------
     >>> compute_rdp(q=0.01, noise_multiplier=1.0, steps=1000, orders=[2, 8, 32]).round(4)

@@ -7,7 +7,6 @@ Rényi divergences of orders fixed at the start, for then
     M_t = exp((alpha-1) (L_t - rho_t)),    L_t the privacy loss, rho_t the sum of the divergences,
 
 is a supermartingale however the mechanisms are chosen (Feldman, Zrnic 2021, arXiv 2008.11193).
-A bad argument is a TypeError or a ValueError that names it; what else can fail is listed.
 """
 
 from __future__ import annotations

@@ -39,6 +39,11 @@ class IndividualFilter:
     budget : float
         Of the divergence, in (0, inf).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Notes
     -----
     What a record has spent depends on its data, and so does who takes part: neither may be

@@ -46,6 +46,11 @@ class PrivacyOdometer(Saved):
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
     Notes
     -----
     The mean of M_t over the orders, by any weights, is a supermartingale too (the method of

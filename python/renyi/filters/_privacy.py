@@ -134,6 +134,11 @@ class PrivacyFilter(Filter):
         In [0, delta): the part of delta set aside for mechanisms that may fail, `ApproxDP`. Exact
         curves need none.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
     Notes
     -----
     The budget of an order is the largest divergence for which the optimal conversion gives epsilon

@@ -44,6 +44,11 @@ class GDPFilter(Filter):
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
     Notes
     -----
     Mechanisms of parameters mu_i go on while sum mu_i^2 <= mu^2, with mu the largest parameter that
@@ -232,6 +237,11 @@ class ZCDPFilter(Filter):
     adjacency : {"add_remove", "replace_one", "zero_out"}
         Which data sets are neighbours.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
+
     Notes
     -----
     Gaussian noise of multiplier sigma costs 1/(2 sigma^2), discrete Gaussian noise the same
@@ -334,6 +344,11 @@ class RenyiFilter(Filter):
         Which data sets are neighbours.
     failure_delta : float
         In [0, 1): what mechanisms that may fail, `ApproxDP`, can spend together.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is outside its range.
 
     Notes
     -----

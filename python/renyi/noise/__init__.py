@@ -1,7 +1,4 @@
-"""Noise from a cryptographic generator: ideal and then rounded to a lattice, or whole numbers.
-
-A bad argument is a TypeError or a ValueError that names it; what else can fail is listed.
-"""
+"""Noise from a cryptographic generator: ideal and then rounded to a lattice, or whole numbers."""
 
 from __future__ import annotations
 

@@ -137,6 +137,11 @@ def add_discrete_gaussian_noise(
     generator, threads
         As for `add_gaussian_noise`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     References
     ----------
     Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3.

@@ -1,7 +1,4 @@
-"""Samplers of batches: which records take part in a step, and what accountants may assume of it.
-
-A bad argument is a TypeError or a ValueError that names it; what else can fail is listed.
-"""
+"""Samplers of batches: which records take part in a step, and what accountants may assume of it."""
 
 from __future__ import annotations
 

@@ -245,6 +245,11 @@ class PoissonSampler(BatchSampler):
     generator : SecureGenerator or numpy.random.Generator, optional
         By default the process's own `SecureGenerator`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Examples
     --------
     >>> from renyi.mechanisms import Gaussian
@@ -289,6 +294,11 @@ class FixedSizeSampler(BatchSampler):
         Whether a record may be drawn several times in one batch.
     steps, generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------
@@ -396,6 +406,11 @@ class CyclicPoissonSampler(BatchSampler):
         Number of groups, at least 1.
     steps, generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------
@@ -510,6 +525,11 @@ class TruncatedPoissonSampler(BatchSampler):
         The largest batch, at least 1.
     steps, generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------

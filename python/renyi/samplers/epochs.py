@@ -55,6 +55,11 @@ class ShuffledSampler(BatchSampler):
     generator
         As for `PoissonSampler`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
     Examples
     --------
     >>> from renyi.mechanisms import Gaussian
@@ -138,6 +143,11 @@ class BallsInBinsSampler(BatchSampler):
         needs (`renyi.matrix.BallsInBins`).
     generator
         As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     References
     ----------
@@ -252,6 +262,11 @@ class FixedOrderSampler(BatchSampler):
         Batches to an epoch, in [1, population].
     steps : int, optional
         Number of batches to iterate over; without end by default.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
 
     Examples
     --------

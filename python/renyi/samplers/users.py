@@ -101,6 +101,11 @@ class UserBatch:
         array or list of arrays
             float64, with a row for each user of the batch: for `DPSGD.step`. A user without rows
             has zeros.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If arguments are not as above.
         """
         one_of(how, "how", ("mean", "sum"))
         given = rows_of(grads, scalars=True)

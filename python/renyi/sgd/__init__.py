@@ -1,7 +1,4 @@
-"""Differentially private stochastic gradient descent on arrays.
-
-A bad argument is a TypeError or a ValueError that names it; what else can fail is listed.
-"""
+"""Differentially private stochastic gradient descent on arrays."""
 
 from __future__ import annotations
 

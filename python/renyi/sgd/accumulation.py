@@ -58,6 +58,11 @@ class ClipAccumulator:
         To which every clipped row is rounded; the sum is then of integers, in spacings, and the
         same however a batch is cut in parts. The spacing is at least 2^-32 of the clipping norm.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If arguments are not as above.
+
     Examples
     --------
     >>> parts = ClipAccumulator((2,), max_grad_norm=1.0)

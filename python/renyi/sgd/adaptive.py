@@ -116,6 +116,11 @@ class QuantileClipNorm:
         Standard deviation of the noise of the count; by default a 20th of the expected batch size,
         as in the paper.
 
+    Raises
+    ------
+    ValueError
+        If a number is not as above.
+
     Examples
     --------
     >>> import numpy as np

@@ -153,6 +153,11 @@ def clip_and_sum(
     ClippedSum
         The sum, its sensitivity, and diagnostics that are private.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays, outputs or numbers are not as above.
+
     Notes
     -----
     For a sum in double precision every entry of a clipped row is rounded to a multiple of g, the
@@ -208,6 +213,11 @@ def weighted_sum(
     -------
     array or list of arrays
         Not private only if the weights bound what each row contributes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays, outputs or weights are not as above.
 
     Examples
     --------
@@ -280,6 +290,11 @@ def average_clipped_at_half(
     -------
     ClippedAverage
         Rows that are not finite count as zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If arguments are not as above.
 
     Examples
     --------

@@ -184,6 +184,11 @@ def ghost_clip_and_sum(
         gain, then the bias; A and B of an adapter. A sample with a number that is not finite
         contributes zero.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If arrays or numbers are not as above.
+
     Notes
     -----
     Records are worked on a few at a time: beyond arguments and sum it takes some MiB, or what the

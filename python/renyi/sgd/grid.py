@@ -32,6 +32,11 @@ class Grid:
     spacing : float
         A power of two in [2^-500, 2^500].
 
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not.
+
     References
     ----------
     Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Theorem 14; Kairouz, Liu, Steinke 2021, arXiv

@@ -48,6 +48,11 @@ class Ball:
     centre : array_like
         One number a coordinate, each in [-1e70, 1e70].
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
     Examples
     --------
     >>> ball = Ball(2.0, centre=[1.0, 0.0])
@@ -257,6 +262,11 @@ class LogisticLoss(_LinearModel):
     regularisation : float
         rho, in [0, 1e30].
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
     Examples
     --------
     >>> from renyi.sgd.projected import Ball
@@ -325,6 +335,11 @@ class PNSGDRun:
         record : int, optional
             The position of the record in the stream, from 0; by default the worst one. All are
             equal in a shuffled pass.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not as above.
         """
         step = self._step_of(record)
         if self.order == "shuffled":
@@ -342,6 +357,11 @@ class PNSGDRun:
             In [0, 1].
         record : int, optional
             As for `get_delta`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not as above.
         """
         step = self._step_of(record)
         if self.order == "shuffled":

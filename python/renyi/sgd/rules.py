@@ -67,6 +67,11 @@ class ClipGroups:
         equal. Where they are the shares, no group has more noise beside its norm than another. Not
         on a grid.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
     References
     ----------
     McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot, Kairouz 2018, arXiv 1812.06210.

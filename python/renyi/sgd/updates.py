@@ -41,6 +41,11 @@ class Schedule:
     values : sequence of float
         Of the pieces: finite and not negative. The last one stays.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
     Examples
     --------
     >>> half = Schedule((1, 501), (1.0, 0.5))
@@ -167,6 +172,11 @@ class SGD(UpdateRule):
     weight_decay : float
         :math:`\lambda` in [0, inf).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+
     Examples
     --------
     >>> rule = SGD(0.5)
@@ -220,6 +230,11 @@ class Adam(UpdateRule):
     stability : float
         :math:`s` in (0, inf).
 
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+
     References
     ----------
     Kingma, Ba 2014, arXiv 1412.6980, Algorithm 1.
@@ -271,6 +286,11 @@ class AdamW(Adam):
         As for `Adam`.
     weight_decay : float
         :math:`\lambda` in [0, inf).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
 
     References
     ----------
