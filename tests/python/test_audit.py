@@ -119,14 +119,15 @@ def test_counts_that_are_none_are_refused(arguments, error, message):
 
 
 @pytest.mark.parametrize("threshold", [None, 1.0, [1.0, 0.0, 5.0]])
-def test_a_bound_is_refuted_as_rarely_as_it_says(threshold):
+@pytest.mark.parametrize("audits", [30, pytest.param(2000, marks=pytest.mark.slow)])
+def test_a_bound_is_refuted_as_rarely_as_it_says(threshold, audits):
     """Audits of randomized response, whose epsilon 1 is exact, at confidence 0.9."""
     rng, true = np.random.default_rng(1), math.e / (1 + math.e)
     wrong = 0
-    for _ in range(250):
+    for _ in range(audits):
         yes, no = (np.where(rng.random(50) < p, 1.0, -1.0) for p in (true, 1 - true))
         wrong += epsilon_lower_bound(yes, no, 0.0, threshold=threshold, confidence=0.9) > 1.0
-    assert wrong < 25 + 4 * math.sqrt(22.5)
+    assert wrong < 0.1 * audits + 4 * math.sqrt(0.09 * audits)
 
 
 def refuted(bound, truth, audits, seed=1):
@@ -149,7 +150,7 @@ KINDS = [of_epsilon(None), of_epsilon([0.0, 0.5, 1.0]), of_mu(None), of_mu(0.5)]
 
 
 @pytest.mark.parametrize(("bound", "truth"), KINDS)
-@pytest.mark.parametrize("audits", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("audits", [10, pytest.param(2000, marks=pytest.mark.slow)])
 def test_chosen_thresholds_cost_no_confidence(bound, truth, audits):
     assert refuted(bound, truth, audits) < 0.2 * audits + 4 * math.sqrt(0.16 * audits)
 
@@ -163,7 +164,7 @@ def test_the_best_threshold_of_the_same_runs_would_cost_confidence():
         )
 
     truth = float(special.gaussian_epsilon(1.0, 0.2))
-    assert refuted(best, truth, 60) > 2 * refuted(of_epsilon([0.0, 0.5, 1.0])[0], truth, 60)
+    assert refuted(best, truth, 30) > 2 * refuted(of_epsilon([0.0, 0.5, 1.0])[0], truth, 30)
 
 
 def test_opposite_verdicts_count_too():
@@ -221,25 +222,28 @@ def test_scores_that_are_none_are_refused(bad):
 
 
 @pytest.mark.parametrize(
-    ("records", "steps", "noise", "runs", "count_noise"),
+    ("records", "steps", "noise", "count_noise"),
     [
-        (1, 1, 0.7, 4000, None),  # one Gaussian step
-        (1, 4, 1.4, 3000, None),  # a loop on full batches
-        (2, 4, 0.7, 4000, None),  # on Poisson batches
-        (1, 3, 1.2, 3000, 3.0),  # with a clipping norm that moves
+        (1, 1, 0.7, None),  # one Gaussian step
+        (1, 4, 1.4, None),  # a loop on full batches
+        (2, 4, 0.7, None),  # on Poisson batches
+        (1, 3, 1.2, 3.0),  # with a clipping norm that moves
     ],
 )
-def test_the_guarantee_holds_and_is_tight(records, steps, noise, runs, count_noise):
+@pytest.mark.parametrize(
+    ("runs", "share"), [(300, 0.2), pytest.param(4000, 0.6, marks=pytest.mark.slow)]
+)
+def test_the_guarantee_holds_and_is_tight(records, steps, noise, count_noise, runs, share):
     plan = TrainingPlan(records, 1, noise_multiplier=noise, steps=steps)
     found = program.audit(plan, 0.2, runs, count_noise=count_noise, generator=seeded())
-    assert 0.6 * found.reported < found.lower_bound <= found.reported
+    assert share * found.reported < found.lower_bound <= found.reported
 
 
 def test_an_optimiser_with_too_little_noise_is_caught():
     """The scores are those of a run with less noise than the plan reports."""
-    plan = TrainingPlan(1, 1, noise_multiplier=1.4, steps=4)
-    less = TrainingPlan(1, 1, noise_multiplier=1.0, steps=4)
-    pair = [program.scores(less, there, 3000, generator=seeded(5)) for there in (True, False)]
+    plan = TrainingPlan(1, 1, noise_multiplier=1.4, steps=2)
+    less = TrainingPlan(1, 1, noise_multiplier=0.7, steps=2)
+    pair = [program.scores(less, there, 500, generator=seeded(5)) for there in (True, False)]
     assert epsilon_lower_bound(*pair, 0.2) > plan.get_epsilon(0.2)
 
 
@@ -510,7 +514,7 @@ def test_the_recursion_is_that_of_the_theorem():
 
 
 @pytest.mark.parametrize("sides", ["both", "in"])
-@pytest.mark.parametrize("audits", [12, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("audits", [4, pytest.param(2000, marks=pytest.mark.slow)])
 def test_the_true_mu_is_refuted_as_rarely_as_it_says(sides, audits):
     rng, wrong = np.random.default_rng(4), 0
     for _ in range(audits):
@@ -531,11 +535,11 @@ def test_a_curve_proves_more_than_one_point_of_it():
     bound = special.gaussian_epsilon_lower(mu, 1e-5)
     assert one_run_epsilon_lower_bound(scores, inside, 1e-5) < bound < 4.377
     # The same by a family of mechanisms, and of one that is not Gaussian.
-    noise = one_run_parameter_bound(scores, inside, Gaussian, (0.1, 100.0))
-    assert noise == pytest.approx(1.0 / mu, rel=0.1)
-    assert noise > 1.0
-    noise = one_run_parameter_bound(scores, inside, lambda b: Laplace(b) * 4, (1.0, 100.0))
-    assert 2.0 < noise < 100.0
+    of_few = one_run_mu_lower_bound(scores, inside, guesses=250)
+    noise = one_run_parameter_bound(scores, inside, Gaussian, (1.0, 3.0), guesses=250)
+    assert noise == pytest.approx(1.0 / of_few, rel=0.01)
+    noise = one_run_parameter_bound(scores, inside, Laplace, (0.1, 4.0), guesses=250)
+    assert 0.5 < noise < 4.0  # its epsilon is one over the scale
     assert one_run_parameter_bound(scores, inside, Gaussian, (0.1, 0.2)) is None
     assert one_run_parameter_bound(scores, ~inside, Gaussian, (1.0, 2.0)) is None
     assert one_run_parameter_bound(inside * 1.0, inside, Gaussian, (9.0, 10.0)) == 9.0
@@ -558,7 +562,7 @@ def test_a_search_ends_where_only_the_end_of_the_range_is_refuted():
 
     def mechanism(value):
         asked.append(value)
-        return Gaussian(100.0 if value == 2.0 else 0.01)
+        return Laplace(100.0 if value == 2.0 else 0.01)
 
     found = one_run_parameter_bound(inside * 1.0, inside, mechanism, (1.0, 2.0))
     assert found == pytest.approx(2.0)

@@ -398,7 +398,7 @@ def one_run_parameter_bound(
 
 
 LEVELS = np.geomspace(1e-10, 1.0, 4000)  # at which a trade-off function is asked for
-WIDTH = 1e-5  # relative, of a search
+WIDTH = 1e-4  # relative, of a search
 LEAST_MU, LARGEST_MU = 1e-4, 100.0  # that are searched for
 
 
