@@ -28,13 +28,7 @@ from renyi._progress import LOGGED, progress
 from renyi._rounding import round_down, round_up
 from renyi._validation import decimal_of, integer_of
 from renyi.accountants import PLDAccountant
-from renyi.audit import (
-    dirac_gradients,
-    draw_canaries,
-    epsilon_lower_bound,
-    one_run_epsilon_lower_bound,
-    plot_attack,
-)
+from renyi.audit import ManyRuns, OneRun, dirac_gradients, draw_canaries, plot_attack
 from renyi.sgd import DPSGD, SGD, QuantileClipNorm, TrainingPlan
 
 __all__ = ["Audit", "audit", "main", "one_run", "scores"]
@@ -83,7 +77,8 @@ def audit(
     present, absent = (
         scores(plan, there, count, count_noise, generator) for there in (True, False)
     )
-    bound = epsilon_lower_bound(present, absent, delta, threshold=reported, confidence=confidence)
+    runs_of_both = ManyRuns(present, absent, threshold=reported)
+    bound = runs_of_both.epsilon_lower_bound(delta, confidence=confidence)
     return Audit(reported, bound, present, absent)
 
 
@@ -112,7 +107,7 @@ def one_run(
     for batch in sampler:
         optimizer.step(there[batch])
     found = -canaries @ weights
-    bound = one_run_epsilon_lower_bound(found, inside, delta, confidence=confidence)
+    bound = OneRun(found, inside).epsilon_lower_bound(delta, confidence=confidence)
     return Audit(plan.get_epsilon(delta), bound, found[inside], found[~inside])
 
 
