@@ -114,7 +114,10 @@ def test_what_was_reported_is_tested(capsys, scored, scores, tmp_path):
     assert code == 1
     assert row["p_value"] == many.p_value(claim)
     assert row["epsilon_reported"] == claim.get_epsilon(0.01)
-    assert 0.5 < row["noise_multiplier_upper_bound"] < 1.0
+    noise = row["noise_multiplier_upper_bound"]
+    assert 0.5 < noise < 1.0
+    truth = PLDAccountant().compose(Gaussian(noise)).get_epsilon(0.01)
+    assert truth * (1.0 - 1e-9) < row["epsilon_of_that_noise"] <= truth
     file = tmp_path / "run.json"
     file.write_text(Gaussian(0.5).to_json())
     code, out, _ = audit(capsys, scored, "--delta", "0.01", "--mechanism", file)

@@ -37,12 +37,13 @@ SMALLEST = -1000.0  # a p-value's binary logarithm
 
 def scores_of(values: Any, name: str) -> Scores:
     """Return at least four scores."""
-    scores = np.asarray(values, dtype=np.float64)
-    if scores.ndim != 1 or scores.size < 4 or np.isnan(scores).any():
+    scores = np.asarray(values)
+    number = scores.dtype.kind in "biuf" and scores.ndim == 1 and scores.size >= 4
+    if not number or np.isnan(scores).any():
         raise ValueError(
             f"{name} must be a one-dimensional array of at least 4 numbers, got {values!r}"
         )
-    return scores
+    return scores.astype(np.float64)
 
 
 def failing_of(confidence: Any) -> float:

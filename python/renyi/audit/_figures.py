@@ -108,7 +108,7 @@ def plot_power(
         xlim=(0.0, None),
         ylim=(0.0, 1.02),
     )
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return axes
 
 

@@ -26,7 +26,7 @@ Table = dict[str, list[Any]]
 
 NAMES = dict.fromkeys(("included", "present", "member", "in", "there"), "included")
 NAMES |= {"score": "score", "scores": "score", "id": "id"}
-LESS_NOISE = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
+LESS_NOISE = (1.0, 0.9, 0.8, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.2, 0.1)
 MORE_USES = (1, 2, 3, 4, 6, 8, 12, 16, 32)
 REPEATS = 100  # audits that are drawn for each truth in a figure
 RANGE = 5.0  # of noise multipliers, times and over what was reported
@@ -115,11 +115,15 @@ def _record(
     if options.noise_multiplier is not None:
         run, noise = options.steps_of_run, single(options, "noise_multiplier")
         rate, steps = run["sample_rate"], run["steps"]
-        record["noise_multiplier_upper_bound"] = made.parameter_bound(
+        most = made.parameter_bound(
             lambda sigma: PoissonSampled(Gaussian(sigma), rate) * steps,
             (noise / RANGE, noise * RANGE),
             confidence=confidence,
         )
+        record |= {"noise_multiplier_upper_bound": most, "epsilon_of_that_noise": 0.0}
+        if most is not None:
+            limit = curve_accountant(options, {**run, "noise_multiplier": most})
+            record["epsilon_of_that_noise"] = limit.get_epsilon_bounds(delta)[0]
     return record
 
 
@@ -164,6 +168,7 @@ def _print(
         "epsilon_reported": ("reported", up),
         "p_value": ("p-value", up),
         "noise_multiplier_upper_bound": ("noise multiplier <", up),
+        "epsilon_of_that_noise": ("so epsilon >", down),
     }
     columns = [Column(key, *shown[key]) for key in records[0] if key in shown]
     output.print_table(columns, records)

@@ -452,7 +452,9 @@ OPTIONS = {
     "html": Option("--html", "write one page that needs no network", "FILE"),
     "markdown": Option("--markdown", "write Markdown (default: print it)", "FILE"),
     "one_run": Option("--one-run", "scores of the canaries of one run", **_FLAG),
-    "sequential": Option("--sequential", "runs may have stopped at any time", **_FLAG),
+    "sequential": Option(
+        "--sequential", "runs, in the order of FILE, may have stopped at any time", **_FLAG
+    ),
     "sides": Option(
         "--sides",
         "with --one-run: guess about high and low scores (both, default), or high ones only (in)",
