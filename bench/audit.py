@@ -28,6 +28,7 @@ from speed import table
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, special
 from renyi.audit import Audit, ManyRuns, OneRun, SequentialRuns
+from renyi.audit._claims import Curve
 from renyi.sgd import TrainingPlan
 
 RESULTS = Path(__file__).parent / "results"
@@ -147,8 +148,8 @@ FAILING = 0.2  # probability, as large as such audits show best
 
 def wrong(null: Null, audits: int) -> int:
     """Return how many audits refute what is true."""
-    rng = np.random.default_rng(1)
-    return sum(null.audit(rng).refutes(null.claim, confidence=1.0 - FAILING) for _ in range(audits))
+    rng, claim = np.random.default_rng(1), Curve.of(null.claim)
+    return sum(null.audit(rng).refutes(claim, confidence=1.0 - FAILING) for _ in range(audits))
 
 
 def most(audits: int) -> int:
@@ -241,7 +242,7 @@ def of_audits(quick: bool) -> str:
     )
     head = "scores|true ε|any mechanism: ε >|Gaussian: ε >|jax_privacy, any|jax_privacy, Gaussian"
     return (
-        f"# Audits\n\n{facts({'Method': method})}\n{table(head, same_scores())}\n\n"
+        f"# Audits\n\n{facts({'Method': method})}\n{table(head, same_scores())}\n"
         f"{table('audit|refuted what is true|share|at most', coverage(audits))}"
     )
 

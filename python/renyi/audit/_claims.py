@@ -76,8 +76,10 @@ class Curve:
         self._slope, self._zero = slope.tolist(), zero.tolist()
 
     @classmethod
-    def of(cls, claim: Accountant[Any] | tuple[float, float]) -> Curve:
+    def of(cls, claim: Accountant[Any] | tuple[float, float] | Curve) -> Curve:
         """Return that of what was composed, of the worse direction; or of one guarantee."""
+        if isinstance(claim, Curve):
+            return claim
         if isinstance(claim, tuple):
             return cls.of_pair(epsilon_of(claim[0]), probability_of(claim[1], "delta"))
         if claim.adjacency == "replace_one":
@@ -261,7 +263,7 @@ class Audit:
         return value_at(bisected(lambda place: holds(value_at(place)), 1.0, 2.0, 10.0 * WIDTH)[0])
 
     def refutes(
-        self, claim: Accountant[Any] | tuple[float, float], *, confidence: float = 0.95
+        self, claim: Accountant[Any] | tuple[float, float] | Curve, *, confidence: float = 0.95
     ) -> bool:
         """Return whether the scores refute what was reported.
 
