@@ -22,7 +22,7 @@ from facts import facts
 from speed import table
 
 from renyi import special
-from renyi.audit import epsilon_lower_bound, mu_lower_bound
+from renyi.audit import ManyRuns
 from renyi.noise import noise_lattice
 from renyi.sgd import noisy_clipped_sum
 
@@ -84,12 +84,13 @@ def scores(release: Release, dimension: int, runs: int) -> list[Scores]:
 
 def bounds(absent: Scores, present: Scores) -> dict[str, tuple[float, float]]:
     """Return what every attack proves of epsilon, and of mu."""
+    audits = {name: ManyRuns(present[name], absent[name]) for name in present}
     return {
         name: (
-            epsilon_lower_bound(present[name], absent[name], DELTA, confidence=CONFIDENCE),
-            mu_lower_bound(present[name], absent[name], confidence=CONFIDENCE),
+            audit.epsilon_lower_bound(DELTA, confidence=CONFIDENCE),
+            audit.mu_lower_bound(confidence=CONFIDENCE),
         )
-        for name in present
+        for name, audit in audits.items()
     }
 
 

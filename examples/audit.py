@@ -7,9 +7,8 @@ always has the same direction. Of each run the attacker sees every noisy mean, a
 likelihood ratio of the run with that record over the run without. No attack does better on such
 data, so the lower bound comes near the reported epsilon, from below if that is right.
 
-``--canaries 2000`` audits a single run instead, of so many records that are in it or not by the
-toss of a coin: it takes no time, and proves less. ``--plot audit.png`` draws the errors of the
-attack on many runs beside what the guarantee allows.
+``--plot audit.png`` draws the errors of the attack beside what the guarantee allows. One run of
+real training is audited by ``examples.audit_digits``.
 """
 
 from __future__ import annotations
@@ -28,16 +27,10 @@ from renyi._progress import LOGGED, progress
 from renyi._rounding import round_down, round_up
 from renyi._validation import decimal_of, integer_of
 from renyi.accountants import PLDAccountant
-from renyi.audit import (
-    dirac_gradients,
-    draw_canaries,
-    epsilon_lower_bound,
-    one_run_epsilon_lower_bound,
-    plot_attack,
-)
+from renyi.audit import ManyRuns, plot_attack
 from renyi.sgd import DPSGD, SGD, QuantileClipNorm, TrainingPlan
 
-__all__ = ["Audit", "audit", "main", "one_run", "scores"]
+__all__ = ["Audit", "audit", "main", "scores"]
 
 Scores = npt.NDArray[np.float64]
 
@@ -83,37 +76,9 @@ def audit(
     present, absent = (
         scores(plan, there, count, count_noise, generator) for there in (True, False)
     )
-    bound = epsilon_lower_bound(present, absent, delta, threshold=reported, confidence=confidence)
+    runs_of_both = ManyRuns(present, absent, threshold=reported)
+    bound = runs_of_both.epsilon_lower_bound(delta, confidence=confidence)
     return Audit(reported, bound, present, absent)
-
-
-def one_run(
-    plan: TrainingPlan, delta: float, *, confidence: float = 0.95, generator: Any = None
-) -> Audit:
-    """Train once, on canaries only, and guess which of them were there.
-
-    Parameters
-    ----------
-    plan : TrainingPlan
-        Every record of the population is a canary, with a coordinate of its own.
-    delta : float
-        At which epsilon is asked for.
-    confidence : float
-        Of the lower bound.
-    generator : SecureGenerator, optional
-        Of coins, batches and noise.
-    """
-    source = None if generator is None else generator.numpy_generator()
-    inside = draw_canaries(plan.population, source)
-    canaries = dirac_gradients(plan.population, plan.population, plan.max_grad_norm)
-    there = np.where(inside[:, np.newaxis], canaries, 0.0)  # zeros are as good as not there
-    sampler, weights = plan.sampler(generator=generator), np.zeros(plan.population)
-    optimizer = DPSGD(weights, plan, SGD(1.0), sampler=sampler, generator=generator)
-    for batch in sampler:
-        optimizer.step(there[batch])
-    found = -canaries @ weights
-    bound = one_run_epsilon_lower_bound(found, inside, delta, confidence=confidence)
-    return Audit(plan.get_epsilon(delta), bound, found[inside], found[~inside])
 
 
 def scores(
@@ -174,21 +139,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise ValueError(f"sample_rate must be a number in (0, 1], got {options.sample_rate}")
         figure = figure_for(options.plot)
         plan = _plan(options)
-        if options.canaries:
-            found = one_run(plan, options.delta, confidence=options.confidence)
-        else:
-            found = audit(plan, options.delta, options.runs, confidence=options.confidence)
+        found = audit(plan, options.delta, options.runs, confidence=options.confidence)
     except (ImportError, TypeError, ValueError) as error:
         print(f"audit: error: {error}", file=sys.stderr)
         return 2
-    count = f"{plan.population:,} canaries" if options.canaries else f"{2 * options.runs:,} runs"
     print(
         f"{plan.steps} steps at sampling rate {plan.sample_rate:g}, noise multiplier "
         f"{plan.noise_multiplier:g}, delta {decimal_of(options.delta)}\n"
         f"reported    epsilon = {round_up(found.reported)}\n"
         f"measured    epsilon > {round_down(found.lower_bound)} with confidence "
         f"{options.confidence:g}, "
-        f"{count} ({found.lower_bound / found.reported:.0%} of the reported)"
+        f"{2 * options.runs:,} runs ({found.lower_bound / found.reported:.0%} of the reported)"
     )
     if figure is not None:
         accountant = PLDAccountant().compose(plan.mechanism)
@@ -198,12 +159,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _plan(options: argparse.Namespace) -> TrainingPlan:
-    """Return a plan of batches of one record, or of a share of all canaries."""
-    records = options.canaries or round(1.0 / options.sample_rate)
-    batch = max(round(options.canaries * options.sample_rate), 1)
-    return TrainingPlan(
-        records, batch, noise_multiplier=options.noise_multiplier, steps=options.steps
-    )
+    """Return a plan of batches of one record."""
+    records = round(1.0 / options.sample_rate)
+    return TrainingPlan(records, 1, noise_multiplier=options.noise_multiplier, steps=options.steps)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -218,7 +176,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--steps", type=int, default=10, help="of the run")
     add("--delta", type=float, default=0.1, help="at which epsilon is compared")
     add("--runs", type=int, default=20_000, help="with the record, and as many without")
-    add("--canaries", type=int, default=0, help="of a single run, instead of many runs")
     add("--confidence", type=float, default=0.95, help="of the lower bound")
     add("--plot", metavar="FILE", help="draw the errors of the attack, as .png or .svg")
     return parser

@@ -151,7 +151,7 @@ def plot_tradeoff(
 
 def draw_lines(lines: Iterable[Line], ax: Axes | None = None, *, log_y: bool = False) -> Axes:
     """Draw lines from 0 on; with ``log_y`` they end where they fall below 1e-30."""
-    axes = _axes(ax)
+    axes = axes_for(ax)
     axes.margins(x=0.0)
     if log_y:
         lines = [line._replace(y=np.where(line.y >= LEAST, line.y, np.nan)) for line in lines]
@@ -175,7 +175,7 @@ def draw_privacy_curves(lines: Iterable[Line], ax: Axes | None = None) -> Axes:
 
 def draw_tradeoffs(lines: Iterable[Line], ax: Axes | None = None) -> Axes:
     """Draw lines of the type II error against the type I error, and that of perfect privacy."""
-    axes = _axes(ax)
+    axes = axes_for(ax)
     for line in lines:
         _draw(axes, line)
     axes.plot([0.0, 1.0], [1.0, 0.0], color="0.6", linewidth=0.8, label="perfect privacy")
@@ -290,7 +290,7 @@ def _finish(axes: Axes) -> None:
     )
 
 
-def _axes(ax: Axes | None) -> Axes:
+def axes_for(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
     try:

@@ -125,7 +125,6 @@ cdef extern from "renyi/special/binomial.hpp" namespace "renyi" nogil:
         Certified below
         Certified from_ "from"
     BinomialTails binomial_tails(double n, double q, double k)
-    Certified binomial_largest_mean(double n, double q, double k)
 
 
 def tail_bounds(double n, double q, double k, /):
@@ -134,14 +133,6 @@ def tail_bounds(double n, double q, double k, /):
     with nogil:
         found = binomial_tails(n, q, k).from_
     return lower(found), min(upper(found), 1.0)
-
-
-def largest_mean_upper(double n, double q, double k, /):
-    """Return an upper bound of the largest P[k > Bin(n, q) >= k - i] / i over i in [1, k]."""
-    cdef Certified found
-    with nogil:
-        found = binomial_largest_mean(n, q, k)
-    return upper(found)
 
 
 # The functions of cython_special.pxd, which is the declaration of this module too.

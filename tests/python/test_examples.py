@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from examples import adapters, correlated, distributed, pnsgd, stream, sweep
+from examples import adapters, audit_digits, correlated, distributed, pnsgd, stream, sweep
 from examples import digits as digits_program
 from examples._classifiers import CLASSIFIERS, LogisticRegression
 from examples._data import Split, bundled, digits
@@ -49,6 +49,17 @@ def test_digits_draws(tmp_path, capsys, ending):
     assert digits_program.main([*FEW, "--model", "logistic", "--plot", str(file)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2
     assert file.stat().st_size > 5000
+
+
+def test_an_audit_of_digits_finds_missing_noise_only(capsys, tmp_path):
+    few = ["--epochs", "3", "--canaries", "400", "--epsilon", "2"]
+    assert audit_digits.main(few) == 0
+    assert "is not refuted (p-value 1.000)" in capsys.readouterr().out
+    assert audit_digits.main([*few, "--noise-share", "0.05"]) == 1
+    found = re.search(
+        r"epsilon above ([\d.]+) .* the reported 2.000 is refuted", capsys.readouterr().out
+    )
+    assert float(found[1]) > 2.0
 
 
 def test_without_scikit_learn_the_remedy_is_named(monkeypatch, capsys):

@@ -18,7 +18,7 @@ from renyi import (
     calibrate,
     special,
 )
-from renyi.audit import epsilon_lower_bound, mu_lower_bound
+from renyi.audit import ManyRuns
 from renyi.cli import main
 from renyi.matrix import (
     BLT,
@@ -318,9 +318,11 @@ def test_an_attack_comes_near_and_not_beyond(strategy, participation):
     run = MatrixMechanism(strategy, noise, participation)
     reported = PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(DELTA)
     present, absent = (scores(strategy, participation, noise, there) for there in (1.0, 0.0))
-    bound = epsilon_lower_bound(present, absent, DELTA, threshold=reported, confidence=0.999)
+    bound = ManyRuns(present, absent, threshold=reported).epsilon_lower_bound(
+        DELTA, confidence=0.999
+    )
     assert 0.4 * reported < bound <= reported
-    mu = mu_lower_bound(present, absent, threshold=0.0, confidence=0.999)
+    mu = ManyRuns(present, absent, threshold=0.0).mu_lower_bound(confidence=0.999)
     assert 0.9 / 1.5 < mu <= 1.0 / 1.5
 
 
@@ -335,5 +337,5 @@ def test_an_attack_on_a_tree_stays_below():
         for step in range(STEPS):
             total += stream.add(np.full(RUNS, there if step == 0 else 0.0))
         totals.append(total)
-    bound = epsilon_lower_bound(*totals, DELTA, threshold=reported, confidence=0.999)
+    bound = ManyRuns(*totals, threshold=reported).epsilon_lower_bound(DELTA, confidence=0.999)
     assert 0.0 < bound <= reported

@@ -1,50 +1,39 @@
 r"""What attacks prove: lower bounds of epsilon, with their confidence, beside the reported one.
 
-Many runs, with and without a record, are told apart by a score of each: `epsilon_lower_bound`, and
-`mu_lower_bound` where the mechanism is Gaussian. One run is told by many canaries, each of which
-was in it or not by the toss of a coin: `draw_canaries` and `one_run_epsilon_lower_bound`.
-`plot_attack` draws what an attack achieves beside what a guarantee allows. Every bound is rounded
-towards 0: one above the reported epsilon refutes it, at the stated confidence.
+Many runs, with and without a record, are told apart by a score of each: `ManyRuns`, or
+`SequentialRuns` where they may stop early. One run is told by many canaries, each of which was in
+it or not by the toss of a coin: `draw_canaries` and `OneRun`. Each answers the same questions: a
+lower bound of epsilon or, where the mechanism is Gaussian, of mu; the parameter of any mechanism
+next to which it is refuted; a p-value of what was reported. `plot_attack` draws what an attack
+achieves beside what a guarantee allows, `plot_power` how large a violation an audit would have
+found. Every bound is rounded towards 0: one above the reported epsilon refutes it, at the stated
+confidence.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(1)
->>> present, absent = rng.normal(1.0, 1.0, 20_000), rng.normal(0.0, 1.0, 20_000)
->>> round(epsilon_lower_bound(present, absent, 0.01), 1), round(mu_lower_bound(present, absent), 1)
+>>> audit = ManyRuns(rng.normal(1.0, 1.0, 20_000), rng.normal(0.0, 1.0, 20_000))
+>>> round(audit.epsilon_lower_bound(0.01), 1), round(audit.mu_lower_bound(), 1)
 (1.9, 1.0)
 """
 
 from __future__ import annotations
 
-from renyi.audit._one_run import (
-    dirac_gradients,
-    draw_canaries,
-    mislabelled,
-    one_run_curve_p_value,
-    one_run_epsilon_lower_bound,
-    one_run_mu_lower_bound,
-    one_run_p_value,
-    one_run_parameter_bound,
-)
-from renyi.audit._rates import (
-    binomial_interval,
-    epsilon_lower_bound,
-    mu_lower_bound,
-    plot_attack,
-)
+from renyi.audit._claims import Audit
+from renyi.audit._figures import plot_attack, plot_power
+from renyi.audit._many_runs import ManyRuns, SequentialRuns, binomial_interval
+from renyi.audit._one_run import OneRun, dirac_gradients, draw_canaries, mislabelled
 
 __all__ = [
+    "Audit",
+    "ManyRuns",
+    "OneRun",
+    "SequentialRuns",
     "binomial_interval",
     "dirac_gradients",
     "draw_canaries",
-    "epsilon_lower_bound",
     "mislabelled",
-    "mu_lower_bound",
-    "one_run_curve_p_value",
-    "one_run_epsilon_lower_bound",
-    "one_run_mu_lower_bound",
-    "one_run_p_value",
-    "one_run_parameter_bound",
     "plot_attack",
+    "plot_power",
 ]
 
 

@@ -245,17 +245,28 @@ COMMANDS = (
     ),
     Command(
         "audit",
-        "files.audit",
+        "audit.audit",
         "a lower bound of epsilon from an attack's scores",
         "What an attack proves: an epsilon below the bound is refuted, at the stated confidence.\n"
         "FILE has a line for each run, with a score and, after a comma, 1 if the record was there\n"
         "and 0 if it was not; with --one-run a line for each canary of a single run, included by\n"
-        "a fair coin. Lines are in the order of the runs: the first half chooses a threshold.\n"
-        "A first line of names (score,present) may be there or not.\n"
-        "Also an array of two columns in a .npy file; - is the standard input.",
-        ("FILE --delta DELTA", "[--one-run] [option ...]"),
-        "  renyi audit scores.csv --delta 1e-2",
-        {"numbers": ("delta",), METHOD: ("one_run", "confidence", *PRINTED)},
+        "a fair coin. A first line of names (score, included, id) may be there or not. Also JSON\n"
+        "(a list of objects, lists by name, or an object a line), or an array of two columns in a\n"
+        ".npy file; - is the standard input. With what was reported, by a run, --mechanism or\n"
+        "--reported, the p-value of it; the exit code is 1 if it is refuted. --plot draws how\n"
+        "often such an audit would have found less noise, or more uses of the mechanism.",
+        ("FILE --delta DELTA", "[--one-run | --sequential] [RUN | --mechanism FILE]", REST),
+        "  renyi audit scores.csv --delta 1e-2\n"
+        "  renyi audit scores.json --canaries canaries.csv --one-run --delta 1e-5 \\\n"
+        f"              {RUN} --plot power.png",
+        {
+            "numbers": ("delta",),
+            "scores": ("one_run", "sequential", "sides", "canaries", "confidence"),
+            "what was reported": (
+                *("noise_multiplier", *SAMPLING, *LENGTHS, "mechanism", "reported"),
+            ),
+            "output": (*PRINTED, "plot", "show"),
+        },
         arguments=("scores",),
     ),
     Command(

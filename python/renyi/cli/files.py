@@ -1,4 +1,4 @@
-"""renyi account, audit and report: questions about what a file describes."""
+"""renyi account and report: questions about what a file describes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from renyi._rounding import round_down, round_up
+from renyi._rounding import round_up
 from renyi.cli import output
 from renyi.cli.guarantee import emit_data
 from renyi.cli.options import ACCOUNTANTS, POISSON, UsageError
@@ -23,9 +23,6 @@ from renyi.cli.runs import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from renyi.mechanisms import Mechanism
     from renyi.report import Report
 
@@ -167,7 +164,7 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
     if options.dataset is None:
         raise UsageError("--ledger needs --dataset NAME")
-    delta = None if options.delta is None else _single(options, "delta")
+    delta = None if options.delta is None else single(options, "delta")
     try:
         with Ledger(options.ledger) as ledger:
             return dataset_report(
@@ -194,7 +191,7 @@ def _of_run(options: argparse.Namespace) -> Report:
         mechanism, count = read_mechanism(options.mechanism, "--mechanism"), options.count
     else:
         require(options, "noise_multiplier")
-        _single(options, "noise_multiplier")
+        single(options, "noise_multiplier")
         run = runs(options)
         if len(run) != 1:
             raise UsageError(f"a report must be of one run, got {len(run)}")
@@ -203,7 +200,7 @@ def _of_run(options: argparse.Namespace) -> Report:
         return privacy_report(
             mechanism,
             count,
-            delta=_single(options, "delta"),
+            delta=single(options, "delta"),
             adjacency=options.adjacency,
             records=_records(options),
             title=options.title or "Privacy statement",
@@ -227,104 +224,12 @@ def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> N
 
 
 def _records(options: argparse.Namespace) -> int | None:
-    return None if options.dataset_size is None else int(_single(options, "dataset_size"))
+    return None if options.dataset_size is None else int(single(options, "dataset_size"))
 
 
-def _single(options: argparse.Namespace, name: str) -> float:
+def single(options: argparse.Namespace, name: str) -> float:
+    """Return the only value of an option."""
     values = getattr(options, name)
     if len(values) != 1:
         raise UsageError(f"--{name.replace('_', '-')} must be one number, got {len(values)}")
     return float(values[0])
-
-
-def audit(options: argparse.Namespace) -> int:
-    """Lower bounds of epsilon from the scores in a file."""
-    require(options, "delta")
-    scores, present = _read(options.file)
-    confidence = float(options.confidence)
-    try:
-        with output.waiting("lower bound"):
-            records = [
-                {"delta": float(delta), "epsilon_lower_bound": bound}
-                for delta in options.delta
-                for bound in [_bound(options, scores, present, float(delta), confidence)]
-            ]
-    except ValueError as error:
-        raise UsageError(f"FILE must hold scores of both kinds: {error}") from None
-    runs = "one, with canaries" if options.one_run else "many, independent"
-    facts = {"runs": runs, "confidence": str(confidence)}
-    if emit_data(options, records, facts):
-        return 0
-    columns = [
-        Column("delta", "delta", output.plain),
-        Column(
-            "epsilon_lower_bound",
-            "epsilon >",
-            lambda value: round_down(value, options.digits) if value else "0",
-        ),
-    ]
-    output.print_table(columns, records)
-    print()
-    output.print_facts(
-        "",
-        {
-            "runs": f"{runs}: {int(present.sum())} scores with, {int((~present).sum())} without",
-            "confidence": f"{confidence:g} of each bound, rounded down",
-        },
-    )
-    return 0
-
-
-def _bound(
-    options: argparse.Namespace,
-    scores: npt.NDArray[np.float64],
-    present: npt.NDArray[np.bool_],
-    delta: float,
-    confidence: float,
-) -> float:
-    from renyi.audit import epsilon_lower_bound, one_run_epsilon_lower_bound
-
-    if options.one_run:
-        return one_run_epsilon_lower_bound(scores, present, delta, confidence=confidence)
-    pair = scores[present], scores[~present]
-    return epsilon_lower_bound(*pair, delta, confidence=confidence)
-
-
-def _read(name: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Return the columns of a file: scores, and 0 or 1; a first line of names is left out."""
-    import numpy as np
-
-    try:
-        if name.endswith(".npy"):
-            table = np.load(name, allow_pickle=False)
-        else:
-            source = standard_input("FILE") if name == "-" else None
-            text = Path(name).read_text(encoding="utf-8-sig") if source is None else source.read()
-            lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
-            if not lines:
-                raise ValueError("it has no lines")
-            skipped = 1 if _is_header(lines[0]) else 0
-            table = np.loadtxt(lines[skipped:], delimiter=",", comments="#", ndmin=2)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise UsageError(f"FILE must be a readable CSV or NPY, got {name!r}: {error}") from None
-    if table.ndim != 2 or table.shape[1] != 2 or not np.isin(table[:, 1], (0, 1)).all():
-        raise UsageError(f"FILE must have two columns, a score and 0 or 1, got {name!r}")
-    return table[:, 0].astype(np.float64), table[:, 1] == 1
-
-
-def _is_header(line: str) -> bool:
-    """Return whether a line holds two names, of which neither can be read as a number."""
-    names = [name.strip().strip('"').lower() for name in line.split(",")]
-    if len(names) != 2 or any(map(_is_number, names)):
-        return False
-    if names[1] == "score":
-        raise ValueError(f"the score must come first, then 0 or 1, got the names {line!r}")
-    return True
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return not text
-    return True

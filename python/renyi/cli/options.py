@@ -436,7 +436,11 @@ OPTIONS = {
     "mechanism_file": Option("file", "JSON of a mechanism, or - for stdin", "FILE"),
     "certificates": Option("files", "certificates, and reports on them", "FILE", nargs="+"),
     "proof": Option("--certificate", "a proof of what it costs: its hash is kept", "FILE"),
-    "scores": Option("file", "CSV or NPY, or - for stdin", "FILE"),
+    "scores": Option("file", "CSV, JSON or NPY, or - for stdin", "FILE"),
+    "canaries": Option("--canaries", "id and included of each canary, to join with FILE", "FILE"),
+    "reported": Option(
+        "--reported", "epsilon at DELTA that was reported, instead of a run", "EPS", NOT_NEGATIVE
+    ),
     "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
     "count": Option("--count", "uses of it (default 1)", "N", type=one(USES), default=1),
     "ledger": Option("--ledger", "with --dataset: what was recorded of it", "FILE"),
@@ -448,6 +452,16 @@ OPTIONS = {
     "html": Option("--html", "write one page that needs no network", "FILE"),
     "markdown": Option("--markdown", "write Markdown (default: print it)", "FILE"),
     "one_run": Option("--one-run", "scores of the canaries of one run", **_FLAG),
+    "sequential": Option(
+        "--sequential", "runs, in the order of FILE, may have stopped at any time", **_FLAG
+    ),
+    "sides": Option(
+        "--sides",
+        "with --one-run: guess about high and low scores (both, default), or high ones only (in)",
+        "SIDES",
+        choices=("both", "in"),
+        default="both",
+    ),
     "confidence": Option(
         "--confidence",
         "of the bound, 0 < C < 1 (default 0.95)",

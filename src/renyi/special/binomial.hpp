@@ -148,21 +148,4 @@ inline BinomialTails binomial_tails(double n, double q, double k) noexcept {
     return {below, below.value > 0.75 ? detail::binomial_sum(n, q, k, true) : detail::complement(below)};
 }
 
-// The largest mean of P[X = k - 1], ..., P[X = k - i] over i, which the guesses of an audit ask for; 0 <= k <= n.
-//
-// Masses rise to the mode and fall beyond: once one of them is below the mean of those before, all that follow are, and
-// the mean has had its maximum. Rounding cannot end the loop early: errors are far below the 2^-20 that is demanded.
-inline Certified binomial_largest_mean(double n, double q, double k) noexcept {
-    if (q == 1.0) return {0.0, 0.0};
-    double best = 0.0, sum = 0.0, i = 1.0, rounding = 0.0;
-    for (; i <= k; i += 1.0) {
-        const double mass = binomial_mass(n, q, k - i).value;
-        if (mass < sum / i * (1.0 - 0x1p-20)) break;
-        sum += mass;
-        rounding += kUnitRoundoff;  // of each addition, at most
-        best = std::max(best, sum / i);
-    }
-    return {best, detail::binomial_error(n, 0.0) + 2.0 * rounding + 2.0 * kUnitRoundoff};
-}
-
 }  // namespace renyi

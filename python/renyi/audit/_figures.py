@@ -1,0 +1,205 @@
+"""Figures of audits: the errors of an attack, and how large a violation an audit would find."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi._progress import progress
+from renyi._validation import decimal_of
+from renyi.audit._claims import Audit, failing_of, scores_of
+from renyi.audit._many_runs import binomial_interval
+from renyi.plot import Accountant, axes_for, plot_tradeoff
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+POINTS = 1001  # type I errors at which the band is drawn
+ORANGE, BLUE = "#D55E00", "#0072B2"
+PATIENCE = 0.5  # seconds without a progress bar
+
+
+def plot_power(
+    audit: Audit,
+    claim: Accountant,
+    truths: Sequence[Accountant],
+    delta: float,
+    *,
+    confidence: float = 0.95,
+    repeats: int = 100,
+    generator: np.random.Generator | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how often an audit like this would have refuted a claim, had the run been less private.
+
+    Audits of the same size are drawn with the best scores that each truth allows. Beside their
+    share are the lower bound that the scores have given and the reported epsilon: a truth further
+    right than where the line is near 1 would hardly have been missed by the best attack.
+
+    Parameters
+    ----------
+    audit : ManyRuns, SequentialRuns or OneRun
+        Its size is taken, and its lower bound of epsilon.
+    claim : PLDAccountant or RDPAccountant
+        What was reported.
+    truths : sequence of PLDAccountant or RDPAccountant
+        What the run may be instead, such as the same with less noise, the most private first; up to
+        the first that every audit finds.
+    delta : float
+        At which each is shown by its epsilon.
+    confidence : float
+        In (0, 1), of the bound, of each audit, and of the band at each truth (Clopper, Pearson).
+    repeats : int
+        Audits of each truth.
+    generator : numpy.random.Generator, optional
+        By default one of NumPy's with a fixed seed: the figure of an audit is always the same.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the line in it.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian, PLDAccountant
+    >>> from renyi.audit import ManyRuns
+    >>> rng = np.random.default_rng(1)
+    >>> audit = ManyRuns(rng.normal(1.0, 1.0, 999), rng.normal(0.0, 1.0, 999))
+    >>> claim, *truths = (PLDAccountant().compose(Gaussian(s)) for s in (1.0, 0.9, 0.8, 0.7))
+    >>> plot_power(audit, claim, truths, 1e-2)  # doctest: +SKIP
+    """
+    source = np.random.default_rng(0) if generator is None else generator
+    axes = axes_for(ax)
+    found: list[int] = []
+    for truth in progress(truths, "truth", PATIENCE):
+        found.append(
+            audit.times_refuted(claim, truth, repeats, confidence=confidence, generator=source)
+        )
+        if found[-1] == repeats:
+            break
+    epsilon = [float(truth.get_epsilon(delta)) for truth in truths[: len(found)]]
+    ends = [binomial_interval(k, repeats, confidence=confidence) for k in found]
+    bound = audit.epsilon_lower_bound(delta, confidence=confidence)
+    axes.plot(epsilon, np.divide(found, repeats), color=BLUE, label="power of such audits")
+    axes.fill_between(
+        epsilon,
+        *np.transpose(ends),
+        color=BLUE,
+        alpha=0.2,
+        linewidth=0.0,
+        label=f"{100.0 * confidence:g} % confidence",
+    )
+    axes.axvline(bound, color=ORANGE, linestyle="--", label="lower bound of ε found")
+    axes.axvline(float(claim.get_epsilon(delta)), color="black", linestyle=":", label="reported ε")
+    axes.set(
+        xlabel=f"true ε at δ = {decimal_of(delta)}",
+        ylabel="probability that the claim is refuted",
+        xlim=(0.0, None),
+        ylim=(0.0, 1.02),
+    )
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return axes
+
+
+def plot_attack(
+    present: Any,
+    absent: Any,
+    accountant: Accountant,
+    *,
+    confidence: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the errors of an attack at every threshold above the least that a guarantee allows.
+
+    The attack is a line of measured rates within a band. Both errors of the attack at every
+    threshold lie in the band together, with the confidence that is asked for; only a guarantee
+    that lies above the band somewhere is refuted, not one above the line.
+
+    Parameters
+    ----------
+    present, absent : array of shape (n,)
+        Scores of independent runs, as for `ManyRuns`. Those of the canaries of one run
+        depend on each other: their line may be drawn, and proves nothing.
+    accountant : PLDAccountant or RDPAccountant
+        What was reported.
+    confidence : float
+        In (0, 1), of the whole band, by the inequality of Dvoretzky, Kiefer and Wolfowitz for
+        either kind of runs (with the constant of Massart 1990, doi 10.1214/aop/1176990746). Where
+        few runs decide, near both ends, `ManyRuns` sees more.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        With the lines in it.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+
+    Examples
+    --------
+    >>> from renyi import Gaussian, PLDAccountant
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.normal(1.0, 1.0, 999), rng.normal(0.0, 1.0, 999)
+    >>> plot_attack(*scores, PLDAccountant().compose(Gaussian(1.0)))  # doctest: +SKIP
+    """
+    first, second = scores_of(present, "present"), scores_of(absent, "absent")
+    axes = plot_tradeoff(accountant, labels=["guarantee"], ax=ax)
+    alpha, missed = attack_errors(first, second)
+    axes.plot(alpha, missed / first.size, color=ORANGE, linewidth=1.2, label="attack")
+    axes.fill_between(
+        *attack_band(first, second, confidence),
+        color=ORANGE,
+        alpha=0.2,
+        linewidth=0.0,
+        label=f"attack, {100.0 * confidence:g} % confidence",
+    )
+    axes.legend(frameon=False, loc="upper right")
+    return axes
+
+
+def attack_errors(
+    present: npt.NDArray[np.float64], absent: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return the type I error and the number of missed records at every threshold."""
+    limits = np.unique(np.concatenate([present, absent]))[::-1]
+    quiet = np.searchsorted(np.sort(absent), limits)
+    missed = np.searchsorted(np.sort(present), limits)
+    alpha = np.concatenate([[0.0], 1.0 - quiet / absent.size])
+    return alpha, np.concatenate([[present.size], missed])
+
+
+def attack_band(
+    present: npt.NDArray[np.float64], absent: npt.NDArray[np.float64], confidence: float
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return type I errors, and between which numbers the type II error lies at all of them.
+
+    Each empirical distribution is off by more than sqrt(log(2/f) / (2n)) anywhere with probability
+    at most f, half of what may fail. Then a threshold of type I error a has a measured one within
+    a -+ w, and as one falls where the other rises, the type II errors measured there, of least and
+    of largest, widened by their own w.
+    """
+    depth = math.log(4.0 / failing_of(confidence))
+    off_alpha, off_beta = (math.sqrt(0.5 * depth / runs.size) for runs in (absent, present))
+    alpha, missed = attack_errors(present, absent)
+    beta = missed / present.size
+    at = np.linspace(0.0, 1.0, POINTS)
+    first = np.searchsorted(alpha, at - off_alpha)  # the smallest measured type I error
+    last = np.searchsorted(alpha, at + off_alpha, side="right") - 1
+    low = np.maximum(beta[last] - off_beta, 0.0)
+    high = np.minimum(beta[np.minimum(first, beta.size - 1)] + off_beta, 1.0)
+    return at, low, high
