@@ -160,7 +160,7 @@ constexpr double kFarRight = 14.0;
 constexpr double kNormalCell = 0.4;               // where next to nothing is lost
 constexpr double kRelativeCell = 0.06;            // of the loss
 constexpr double kTailCell = 0.8;                 // of a window's width
-constexpr double kDead = 39.0, kDeadCell = 0.05;  // no density is left so far out
+constexpr double kDead = 60.0, kDeadCell = 0.05;  // no tilt makes good for the density so far out
 constexpr double kSteep = 12.0;                   // level/width, at least
 constexpr double kStill = 1.0 / 200.0;            // of the lowest level: such losses hardly differ from none
 constexpr int kMostPoints = 1024;
