@@ -155,6 +155,7 @@ namespace {
 
 constexpr double kLogThreeHalves = 0.4055;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
+// They affect width and time, not validity: every cell has a bound, whatever its ends.
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
 constexpr double kFarRight = 14.0;
 constexpr double kNormalCell = 0.4;               // where next to nothing is lost

@@ -20,7 +20,7 @@ constexpr double kLittleWork = 3e6;                // of a base that more levels
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
 constexpr double kTiny = -80.0;  // log of a delta that one large loss may make, or several
-constexpr double kMostNumbers = 8.0, kRatioOfNumbers = 12.0;
+constexpr double kNearestNumber = 4.0, kMostNumbers = 8.0, kRatioOfNumbers = 12.0;
 constexpr double kCertain = 0.55;
 constexpr double kMostError = 0.1;  // of masses, relatively
 constexpr double kMostWidth = 0.1;  // of what a base that ends the levels is found to be, relatively
@@ -226,7 +226,13 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         epsilon = -epsilon;
     }
     // Down through the levels, until the base is next to nothing or serves by itself.
-    const bool has_tiny_delta = pair_ == SampledPair::remove && steps.size() == 1 && log_delta < kTiny;
+    // n large losses are x^2/2 = n (eps/n + a)^2/(2 c^2) nats away, a = c^2/2 - log q, and nearest where eps = n a.
+    const auto nearest_number = [&] {
+        const SampledLoss& law = steps.front().law;
+        return epsilon / (0.5 * law.c * law.c - std::log(law.q));
+    };
+    const bool has_numbers = pair_ == SampledPair::remove && steps.size() == 1 && !steps.front().law.group &&
+                             log_delta < kTiny && nearest_number() < kNearestNumber;
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
     if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kCertain (t - x)/t, below which all are certain
@@ -260,7 +266,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         MeasureInversion jumps(Measure::jumps, steps, gaussian_);
         jumps.approach(epsilon);
         const double found = log_add(scale, jumps.log_estimate());
-        if (has_tiny_delta && !jumps.is_short(epsilon, found, kDepth)) {
+        if (has_numbers && !jumps.is_short(epsilon, found, kDepth)) {
             std::vector<SplitStep> below = above;
             lower(below, outer_above, kRatioOfNumbers);
             if (place_numbers(above.front(), below.front(), epsilon, scale)) {
