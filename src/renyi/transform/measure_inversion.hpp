@@ -4,8 +4,8 @@
 //     kBase:   M = g prod b_i^k_i                                  no step jumps
 //     kJumps:  M = g prod (b_i + f_i)^k_i - g prod b_i^k_i         at least one step jumps, none beyond its window
 //     or       M = g C(k, n) b^{k-n} f^n                           n steps do, all of one kind
-// where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)): nothing cancels. With b + f in place of b the third is
-// at least all that n and more steps make.
+// where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)): nothing cancels. With b + f in place of b the
+// third is at least all that n and more steps make.
 //
 // Certificate, for D = 2 pi/h and I(eps) the quantity sought (Poisson's summation formula):
 //     h/(2 pi) sum_j M(z_j) e^{-z_j eps}/(z_j (z_j + 1)) = sum_m e^{m t D} I(eps + m D),   every term >= 0,
