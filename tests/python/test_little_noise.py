@@ -336,28 +336,95 @@ def test_epsilon_and_delta_agree_next_to_the_least_doubles(q, sigma, count, delt
 
 
 def delta_of_two_removed(q, sigma, epsilon):
-    """In multi-precision; `epsilon` is taken as it is."""
-    q, c = mpmath.mpf(q), 1 / mpmath.mpf(sigma)
+    """In balls, from where the first output leaves something to the second one on by pieces."""
+    from flint import acb, arb, ctx
 
-    def loss(x):
-        return mpmath.log1p(q * mpmath.expm1(c * x - c**2 / 2))
+    saved, ctx.prec = ctx.prec, 140
+    q, c, epsilon = arb(q), 1 / arb(sigma), arb(epsilon)
 
-    def of_one(level):
-        if level <= mpmath.log1p(-q):
-            return -mpmath.expm1(level)
-        x = mpmath.log1p(mpmath.expm1(level) / q) / c + c / 2
-        return (
-            (1 - q) * mpmath.ncdf(-x) + q * mpmath.ncdf(c - x) - mpmath.exp(level) * mpmath.ncdf(-x)
-        )
+    def tail(x):
+        return (x / arb(2).sqrt()).erfc() / 2
 
-    def integrand(x):
-        rest = mpmath.mpf(epsilon) - loss(x)
-        return ((1 - q) * mpmath.npdf(x) + q * mpmath.npdf(x - c)) * of_one(rest)
+    def rest_and_density(x):
+        rest = epsilon - (1 - q + q * (c * x - c * c / 2).exp()).log()
+        densities = (1 - q) * (-x * x / 2).exp() + q * (-((x - c) ** 2) / 2).exp()
+        return rest, densities / (2 * arb.pi()).sqrt()
 
-    # Where one step alone is beyond epsilon, and where the other one then need not be.
-    kink = mpmath.log1p(mpmath.expm1(mpmath.mpf(epsilon) - mpmath.log1p(-q)) / q) / c + c / 2
-    ends = sorted([*(kink + d for d in (-4, -1, 0, 1, 4)), c / 2, c - 4, c, c + 4, c + 12])
-    return mpmath.quad(integrand, [-12, -4, 0, 4, *(x for x in ends if x > 4)], maxdegree=7)
+    def output(rest):
+        return (((rest.exp() - 1 + q) / q).log() + c * c / 2) / c
+
+    def both(x, _):
+        rest, density = rest_and_density(x)
+        y = output(rest)
+        return density * ((1 - q) * tail(y) + q * tail(y - c) - rest.exp() * tail(y))
+
+    def first(x, _):
+        rest, density = rest_and_density(x)
+        return density * (1 - rest.exp())
+
+    kink = output(epsilon - (1 - q).log())
+    parts = [*range(-12, int(float(kink))), *(kink - arb(2) ** -n for n in range(1, 60))]
+    ends = [arb(part).mid() for part in sorted(parts, key=float)]
+    goal = {"rel_tol": arb(2) ** -60, "abs_tol": arb(10) ** -330}
+    pieces = [acb.integral(both, a, b, **goal) for a, b in itertools.pairwise(ends)]
+    found = sum(pieces, acb.integral(first, kink.mid(), kink.mid() + 20, **goal)).real
+    ctx.prec = saved
+    return found
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "delta"),
+    [
+        (5e-5, 1.46, 1.4e-183),  # one large loss or two
+        (2e-6, 1.27, 4e-263),
+        (1e-4, 2.0, 1e-298),
+        (1e-3, 1.5, 1e-120),
+        (1e-3, 1.5, 1e-20),
+        (0.01, 0.8, 1e-100),
+    ],
+)
+def test_tiny_deltas_of_two_steps_contain_the_truth(q, sigma, delta):
+    pytest.importorskip("flint")
+    low, high = composed(q, sigma, 2).get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-11)
+    assert delta_of_two_removed(q, sigma, high) <= delta <= delta_of_two_removed(q, sigma, low)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (6.739e-6, 1.706, 147, 1.88e-150),
+        (8.955e-5, 1.962, 250_075, 4.16e-297),
+        (5.633e-6, 1.135, 94_104, 3.63e-221),
+        (4.127e-5, 1.469, 552_965, 1.39e-299),
+        (2.022e-5, 1.497, 35_197, 2.67e-290),
+    ],
+)
+def test_tiny_deltas_of_one_large_loss_or_several_are_narrow(q, sigma, count, delta):
+    """Beside delta of at most three large losses, the others by their moment at that tilt."""
+    low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-10)
+    width, least = 1e-3, low / 12
+    losses = least + width * (np.arange(int(1.5 * low / width)) + 0.5)
+    x = sigma * (np.log(np.expm1(losses) + q) - math.log(q)) + 0.5 / sigma
+    slope = sigma * np.exp(losses) / (np.expm1(losses) + q)
+    log_law = losses - x**2 / 2 - math.log(math.sqrt(2 * math.pi)) + np.log(slope * width)
+    small, masses, _ = outputs(q, sigma, 100_001)
+    found = -np.inf
+    for number in (1, 2, 3):
+        ways = math.lgamma(count + 1) - math.lgamma(number + 1) - math.lgamma(count + 1 - number)
+        spread = np.interp(low / number, losses, x * slope)  # the tilt of so many
+        law = np.exp(log_law + spread * losses - np.max(log_law + spread * losses))
+        size = 4 * law.size
+        sums = np.fft.irfft(np.fft.rfft(law, size) ** number, size)
+        at = number * (least + 0.5 * width) + width * np.arange(size)
+        kept = at > low
+        terms = sums[kept] * -np.expm1(low - at[kept]) * np.exp(-spread * (at[kept] - low))
+        scale = number * np.max(log_law + spread * losses) - spread * low
+        excess = (masses * np.expm1(spread * small))[small < least].sum()
+        others = (count - number) * math.log1p(excess - masses[small >= least].sum())
+        found = np.logaddexp(found, ways + scale + others + math.log(terms.sum()))
+    assert found == pytest.approx(math.log(delta), abs=0.06)  # 1e-4 of epsilon
 
 
 @pytest.mark.parametrize(

@@ -155,12 +155,13 @@ namespace {
 
 constexpr double kLogThreeHalves = 0.4055;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
+// They affect width and time, not validity: every cell has a bound, whatever its ends.
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
 constexpr double kFarRight = 14.0;
 constexpr double kNormalCell = 0.4;               // where next to nothing is lost
 constexpr double kRelativeCell = 0.06;            // of the loss
 constexpr double kTailCell = 0.8;                 // of a window's width
-constexpr double kDead = 39.0, kDeadCell = 0.05;  // no density is left so far out
+constexpr double kDead = 60.0, kDeadCell = 0.05;  // no tilt makes good for the density so far out
 constexpr double kSteep = 12.0;                   // level/width, at least
 constexpr double kStill = 1.0 / 200.0;            // of the lowest level: such losses hardly differ from none
 constexpr int kMostPoints = 1024;

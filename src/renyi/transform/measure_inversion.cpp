@@ -12,18 +12,19 @@ namespace {
 // All but kUnderflow affect width and time, not validity.
 constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
 constexpr double kMostKurtosis = 2.0;
-constexpr double kSaddle = 0.03;                         // relative
+constexpr double kSaddle = 0.03, kTight = 1e-4;          // relative, of a step and of the bracket
 constexpr double kDecrement = 0.1;                       // twice the nats to the saddle point
 constexpr double kLongest = 2.0;                         // of Newton's steps, in log t
 constexpr double kLeastTilt = 3.0, kWorthLifting = 1.2;  // the first in deviations of the sum
-constexpr double kMostSpent = 8.0;                       // nats
+constexpr double kMostSpent = 8.0, kNearGoal = 1.0;      // nats
 constexpr int kMostTurns = 60, kMostPlacements = 5;
 constexpr double kUnderflow = 0x1p-1070;  // of a ratio of moments and of products with it
 
 }  // namespace
 
-MeasureInversion::MeasureInversion(Measure measure, std::vector<SplitStep> steps, double gaussian)
-    : measure_(measure), steps_(std::move(steps)), gaussian_(gaussian), count_(0.0) {
+MeasureInversion::MeasureInversion(Measure measure, std::vector<SplitStep> steps, double gaussian, double number)
+    : measure_(measure), steps_(std::move(steps)), gaussian_(gaussian), count_(0.0), number_(number) {
+    for (double n = 0.0; n < number; n += 1.0) log_ways_ += std::log((steps_.front().count - n) / (n + 1.0));
     for (const SplitStep& s : steps_) {
         if (s.law.is_ratio()) shift_ = 0.0;
         count_ += s.count;
@@ -54,13 +55,20 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Ste
     m.error = 4.0 * kUnitRoundoff * m.value;
     double grown = 0.0, slope = 0.0, bend = 0.0, grown_error = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const double k = steps_[i].count;
+        const double k = steps_[i].count - number_;
         const WindowedMoment &b = at[i].base, &f = at[i].jump;
         m.value += k * b.value;
         m.error += k * b.error + 2.0 * kUnitRoundoff * std::fabs(k * b.value);
         m.mean += k * b.mean;
         m.curvature += k * b.variance;
         if (!has_jumps()) continue;
+        if (number_ > 0.0) {
+            m.value += number_ * f.value + log_ways_;
+            m.error += number_ * (f.error + 4.0 * kUnitRoundoff * (std::fabs(f.value) + log_ways_ + 4.0));
+            m.mean += number_ * f.mean;
+            m.curvature += number_ * f.variance;
+            continue;
+        }
         const double ratio = f.value - b.value, r = std::exp(std::min(ratio, 600.0)), part = r / (1.0 + r);
         const double apart = f.mean - b.mean;
         grown += k * (ratio < 600.0 ? std::log1p(r) : ratio);
@@ -68,7 +76,7 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Ste
         bend += k * part * (apart * apart / (1.0 + r) + f.variance - b.variance);
         grown_error += k * (part * (f.error + b.error + 8.0 * kUnitRoundoff) + kUnderflow);
     }
-    if (has_jumps()) {
+    if (has_jumps() && number_ == 0.0) {
         const double factor = grown > 1e-300 ? -1.0 / std::expm1(-grown) : 1e300;
         m.value += log_expm1(grown);
         m.mean += slope * factor;
@@ -81,12 +89,14 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Ste
 
 // e of the certificate, over all laws, to the power.
 double MeasureInversion::node_error(const std::vector<StepMoments>& at, double t, double y) const {
-    double e = 0.0;
+    double of_bases = 0.0, of_jumps = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        e = std::max(e, std::exp(fine_[i].base.log_node_error(t, at[i].base.value, y)));
-        if (has_jumps()) e = std::max(e, std::exp(fine_[i].jump->log_node_error(t, at[i].jump.value, y)));
+        of_bases = std::max(of_bases, std::exp(fine_[i].base.log_node_error(t, at[i].base.value, y)));
+        if (has_jumps())
+            of_jumps = std::max(of_jumps, std::exp(fine_[i].jump->log_node_error(t, at[i].jump.value, y)));
     }
-    return std::expm1(count_ * e);
+    return std::expm1(number_ > 0.0 ? (count_ - number_) * of_bases + number_ * of_jumps
+                                    : count_ * std::max(of_bases, of_jumps));
 }
 
 MeasureInversion::Bound MeasureInversion::certified(double t) const {
@@ -132,7 +142,7 @@ void MeasureInversion::approach(double epsilon) {
         const double kernel = 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
         curvature_ = std::max(at_.curvature + kernel, 1.0 / (t * t));
         (slope < 0.0 ? low : high) = t;
-        if ((t == farthest && slope < 0.0) || high < low * (1.0 + kSaddle)) break;
+        if ((t == farthest && slope < 0.0) || high < low * (1.0 + kTight)) break;
         const double move = -slope / (t * curvature_);
         const bool is_near = std::fabs(move) < kSaddle;
         if (is_near && slope * slope < kDecrement * curvature_) break;
@@ -176,7 +186,10 @@ bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth,
         variance += steps_[i].count * moments_[i].base.variance;
         fourth += steps_[i].count * rough_[i].base.nodes().fourth_cumulant(tilt_, moments_[i].base);
     }
-    if (!(fourth < kMostKurtosis * variance * variance)) return false;
+    return fourth < kMostKurtosis * variance * variance && is_short(epsilon, log_scale, depth, few_nodes);
+}
+
+bool MeasureInversion::is_short(double epsilon, double log_scale, double depth, double few_nodes) {
     plan_ = plan(epsilon, log_scale, depth);
     return plan_->end < few_nodes * plan_->step;
 }
@@ -195,12 +208,15 @@ bool MeasureInversion::bound_only(bool failed) {
             b = base.moment(tilt_, steps_[i].has_masses ? &steps_[i].left_out : nullptr);
             above = std::min(above, b.value + b.error + std::log1p(std::exp(base.log_node_error(tilt_, b.value))));
         }
-        log_base += steps_[i].count * (above + 1e-15);
-        if (has_jumps())  // 1 + f/b falls in b: where b is taken too large, f is in proportion
+        log_base += (steps_[i].count - number_) * (above + 1e-15);
+        if (number_ > 0.0) {
+            log_base += number_ * rough_[i].jump->log_moment_bound(tilt_) + log_ways_ + 1e-9;
+        } else if (has_jumps()) {  // 1 + f/b falls in b: where b is taken too large, f is in proportion
             grown += steps_[i].count *
                      std::log1p(std::exp(rough_[i].jump->log_moment_bound(tilt_) - b.value + b.error + 1.0));
+        }
     }
-    chernoff_ = {tilt_, log_base + (has_jumps() ? log_expm1(std::max(grown, 1e-300)) : 0.0) + 1e-9};
+    chernoff_ = {tilt_, log_base + (has_jumps() && number_ == 0.0 ? log_expm1(std::max(grown, 1e-300)) : 0.0) + 1e-9};
     return false;
 }
 
@@ -208,7 +224,7 @@ bool MeasureInversion::place(double epsilon, double log_scale, double depth, dou
     if (log_chernoff(epsilon) < log_scale - depth - 1.0) return bound_only(false);
     double goal = std::max(log_estimate_, log_scale);
     for (int turn = 0; turn < kMostPlacements; ++turn) {
-        const Line line = plan_ && plan_->goal == goal ? *plan_ : plan(epsilon, goal, depth);
+        const Line line = plan_ && std::fabs(plan_->goal - goal) < kNearGoal ? *plan_ : plan(epsilon, goal, depth);
         step_ = line.step;
         if (!(line.end < kInfinity) || !make_nodes(line.end, most_work)) return bound_only(true);
         sum_nodes(line.end);
@@ -273,7 +289,7 @@ double MeasureInversion::find_period(double epsilon, double log_value, double de
     const double near = search({0.6, 0.75, 0.87}, 0.0, nearer), far = search({0.4, 0.2, 0.0}, 0.0, farther);
     below_ = near < far ? nearer : farther;
     const double left = std::min(near, far);
-    return std::max(left, search({1.15, 1.3, 1.6, 2.0, 2.7, 4.0, 8.0}, left, above_));
+    return std::max(left, search({1.06, 1.15, 1.3, 1.6, 2.0, 2.7, 4.0, 8.0}, left, above_));
 }
 
 void MeasureInversion::start_decay(const std::vector<Part>& parts) {
@@ -292,6 +308,8 @@ double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) cons
             log_value += k * decay;
             continue;
         }
+        if (number_ > 0.0)
+            return log_value + (k - number_) * decay + number_ * parts[i].jump->log_decay_by_cells(tilt_, y, f);
         const double b = moments_[i].base.value + decay;
         log_value += k * b;
         grown += k * std::log1p(std::exp(f + parts[i].jump->log_decay_by_cells(tilt_, y, f) - b));
@@ -375,13 +393,15 @@ void MeasureInversion::sum_block(std::size_t block) {
     const double first = static_cast<double>(block * kLanes + 1);
     Complex log_base[kLanes] = {}, grown[kLanes] = {};
     double base_error[kLanes] = {}, grown_error[kLanes] = {};
+    Complex jumps[kLanes] = {};  // of a known number, each
+    double jumps_error[kLanes] = {};
     centre_ = 0.5 * gaussian_ * (2.0 * tilt_ + 1.0);
     double log_base_at = 0.5 * gaussian_ * tilt_ * (tilt_ + 1.0), phase_error = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const double k = steps_[i].count;
+        const double k = steps_[i].count - number_;
         const WindowedMoment &base_at = moments_[i].base, &jump_at = moments_[i].jump;
-        centre_ += k * base_at.mean;
-        log_base_at += k * base_at.value;
+        centre_ += k * base_at.mean + number_ * jump_at.mean;
+        log_base_at += k * base_at.value + number_ * jump_at.value + log_ways_;
         phase_error += k * base_at.mean_error;
         double re[kLanes], im[kLanes], fre[kLanes], fim[kLanes];
         base_[i].excess(first, re, im);
@@ -395,6 +415,11 @@ void MeasureInversion::sum_block(std::size_t block) {
             log_base[j] += k * log_b;
             base_error[j] += k * (own / std::max(size, 1e-300) + kUnitRoundoff * (4.0 * modulus(log_b)));
             if (!has_jumps()) continue;
+            if (number_ > 0.0) {
+                jumps[j] = {fre[j], fim[j]};
+                jumps_error[j] = jump_[i].whole_error(y) + 8.0 * kUnitRoundoff * modulus(jumps[j]);
+                continue;
+            }
             const double turn = y * apart;
             const Complex f = full_ratio * (std::polar(1.0, turn) * Complex{fre[j], fim[j]});
             const double f_error =
@@ -416,8 +441,13 @@ void MeasureInversion::sum_block(std::size_t block) {
         const Complex log_b = log_base[j] + scale - 0.5 * gaussian_ * y * y;
         const Complex whole = log_b + grown[j];
         Complex value;
-        if (!has_jumps()) {
+        double of_jumps = 0.0;
+        if (!has_jumps() || number_ > 0.0) {
             value = std::exp(log_b);
+            for (double n = 0.0; n < number_; n += 1.0) {
+                of_jumps = of_jumps * (modulus(jumps[j]) + jumps_error[j]) + modulus(value) * jumps_error[j];
+                value *= jumps[j];
+            }
         } else if (grown[j].real() < 30.0) {  // the first factor overflows where hardly any step jumps
             const Complex root = std::exp(0.5 * log_b);
             value = root * (root * expm1_complex(grown[j]));
@@ -428,7 +458,7 @@ void MeasureInversion::sum_block(std::size_t block) {
         const double phases = kUnitRoundoff * (24.0 + 4.0 * std::fabs(whole.imag()) + 4.0 * std::fabs(log_b.imag()) +
                                                2.0 * std::fabs(scale)) +
                               y * phase_error;
-        const double error = size * (base_error[j] + phases) + (has_jumps() ? full * grown_error[j] : 0.0);
+        const double error = size * (base_error[j] + phases) + (has_jumps() ? full * grown_error[j] : 0.0) + of_jumps;
         nodes_.add(value.real(), value.imag(), error);
     }
 }

@@ -3,7 +3,9 @@
 // function g of Gaussian steps,
 //     kBase:   M = g prod b_i^k_i                                  no step jumps
 //     kJumps:  M = g prod (b_i + f_i)^k_i - g prod b_i^k_i         at least one step jumps, none beyond its window
-// where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)): nothing cancels.
+//     or       M = g C(k, n) b^{k-n} f^n                           n steps do, all of one kind
+// where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)): nothing cancels. With b + f in place of b the
+// third is at least all that n and more steps make.
 //
 // Certificate, for D = 2 pi/h and I(eps) the quantity sought (Poisson's summation formula):
 //     h/(2 pi) sum_j M(z_j) e^{-z_j eps}/(z_j (z_j + 1)) = sum_m e^{m t D} I(eps + m D),   every term >= 0,
@@ -83,7 +85,8 @@ struct Reading {
 
 class MeasureInversion {
 public:
-    MeasureInversion(Measure measure, std::vector<SplitStep> steps, double gaussian);
+    // Of jumps with their `number`, or at least one.
+    MeasureInversion(Measure measure, std::vector<SplitStep> steps, double gaussian, double number = 0.0);
 
     // Finds the saddle point for eps, without certificate: log I, roughly, and Chernoff's bound.
     void approach(double epsilon);
@@ -100,7 +103,8 @@ public:
 
     // Chernoff's bound as approached, and whether few nodes will do: neither is certified.
     double log_chernoff(double epsilon) const noexcept;
-    bool is_smooth(double epsilon, double log_scale, double depth, double few_nodes = 1024.0);
+    bool is_smooth(double epsilon, double log_scale, double depth, double few_nodes = kFewNodes);
+    bool is_short(double epsilon, double log_scale, double depth, double few_nodes = kFewNodes);
 
     // Times e^log_factor.
     Reading read(double epsilon, double log_factor = 0.0) const noexcept;
@@ -111,6 +115,8 @@ public:
     void release() noexcept;
 
 private:
+    static constexpr double kFewNodes = 1024.0;
+
     struct Part {
         WindowedLaw base;
         std::optional<WindowedLaw> jump;
@@ -152,7 +158,8 @@ private:
 
     Measure measure_;
     std::vector<SplitStep> steps_;
-    double gaussian_, count_;  // variance of the Gaussian steps; sum of the counts
+    double gaussian_, count_;       // variance of the Gaussian steps; sum of the counts
+    double number_, log_ways_ = 0;  // of jumps, log C(k, n)
     double shift_ = 1.0;       // of the kernel (measure_inversion.hpp)
     std::vector<Part> rough_, fine_;
     bool placed_ = false, bounded_ = false, failed_ = false;

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/fp/double_double.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/normal.hpp"
@@ -23,12 +24,16 @@ RENYI_INLINE double loss_above(double q, double one_minus_q, double w) noexcept 
 
 }  // namespace
 
+// w, which may be far less than its two terms, to 2 u of itself and 4 u^2 of them.
 RENYI_MULTIVERSION
-static void fill_one_sided(double q, double one_minus_q, double c, double weight, const double* x, std::size_t n,
+static void fill_one_sided(double q, double one_minus_q, DoubleDouble c, double weight, const double* x, std::size_t n,
                            double* v, double* log_density) noexcept {
-    const double half = 0.5 * c * c;
+    const DoubleDouble square = c * c;
+    const double half = 0.5 * square.hi, half_rest = 0.5 * square.lo;
     for (std::size_t i = 0; i < n; ++i) {
-        const double loss = loss_above(q, one_minus_q, c * x[i] - half);
+        const DoubleDouble turned = two_prod(c.hi, x[i]);
+        const double loss =
+            loss_above(q, one_minus_q, (turned.hi - half) + (turned.lo + (c.lo * x[i] - half_rest)));
         v[i] = loss;
         log_density[i] = weight * loss - 0.5 * (x[i] * x[i]);
     }
@@ -81,7 +86,8 @@ void evaluate(const SampledLoss& law, std::span<const double> x, double* v, doub
     } else if (law.two_sided()) {
         fill_two_sided(law.q, law.one_minus_q, law.c, x.data(), x.size(), v, log_density);
     } else {
-        fill_one_sided(law.q, law.one_minus_q, law.c, law.weighted() ? 1.0 : 0.0, x.data(), x.size(), v, log_density);
+        fill_one_sided(law.q, law.one_minus_q, {law.c, law.c_rest}, law.weighted() ? 1.0 : 0.0, x.data(), x.size(), v,
+                       log_density);
     }
 }
 
@@ -226,8 +232,9 @@ bool InclusionOverlap::place(double tilt, double ordinate) {
         level = std::max(level, std::log(2.0 + t + ordinate) + log_mass(t) - nothing[i]);
     }
     if (level < 0.0) return true;
-    h_ = std::min(std::numbers::pi * std::numbers::pi / (level + 0.7 + 0.5 * a * a + std::numbers::pi * ordinate),
-                  kLongest);
+    const double strip = level + 0.7 + 0.5 * a * a + std::numbers::pi * ordinate;
+    // Of few digits: its multiples are doubles.
+    h_ = static_cast<float>(std::min(std::numbers::pi * std::numbers::pi / strip, kLongest));
     const auto matters = [&](double v, auto slope) {
         for (std::size_t i = 0; i < std::size(tilts); ++i)
             if (!(log_beyond(v, slope(tilts[i]), tilts[i], ordinate) < nothing[i])) return true;

@@ -42,19 +42,18 @@ inline double log_add(double a, double b) noexcept {
 // and arg e^{L-} falls, so that a cell of the line is bounded by its ends; Im V is the sum of both arguments' sizes.
 // For ratios 1 + V takes the factor e^{i theta}, so that Re V and Im V >= 0 rise as well.
 //
-// Errors: V to (6 + 2 |w|) u of itself where it is L+; see the kernels of the tilted law. A ratio to
-// 8 |V| u + 4 (c |x| + c^2/2) (1 + V) u: of the exponential, and of w.
+// Errors of L+: windowed::bound_losses. A ratio to 8 |V| u + 4 (c |x| + c^2/2) (1 + V) u: of the exponential, and of w.
 enum class SampledPair { remove, add, replace_one, ratio, reversed_ratio, weighted_ratio };
 
 constexpr double kLogLargestRatio = 300.0;  // of 1 + V, which is cut there
 
 struct SampledLoss {
-    double q, one_minus_q, c;
+    double q, one_minus_q, c, c_rest;  // c + c_rest = 1/sigma
     SampledPair pair;
     std::shared_ptr<const GroupLoss> group{};  // empty for one record
 
     SampledLoss(double rate, double noise, SampledPair kind) noexcept
-        : q(rate), one_minus_q(1.0 - rate), c(1.0 / noise), pair(kind) {}
+        : q(rate), one_minus_q(1.0 - rate), c(1.0 / noise), c_rest(std::fma(-c, noise, 1.0) / noise), pair(kind) {}
     SampledLoss(const SampledStep& step, SampledPair kind) : SampledLoss(step.q, step.sigma, kind) {
         if (step.records > 1) group = std::make_shared<const GroupLoss>(q, c, step.records);
     }

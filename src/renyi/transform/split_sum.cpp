@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/noise/normal_moment.hpp"
@@ -18,8 +19,11 @@ constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr int kMostParts = 12;
+constexpr double kTiny = -80.0;  // log of a delta that one large loss may make, or several
+constexpr double kNearestNumber = 4.0, kMostNumbers = 8.0, kRatioOfNumbers = 12.0;
 constexpr double kCertain = 0.55;
 constexpr double kMostError = 0.1;  // of masses, relatively
+constexpr double kMostWidth = 0.1;  // of what a base that ends the levels is found to be, relatively
 constexpr double kLeastAbove = 0.15, kMostGrown = 3.0;  // of the loss; nats
 constexpr double kTailWidths = 7.8;                          // in widths of the outermost window
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
@@ -146,6 +150,45 @@ void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& 
     }
 }
 
+// The same, and what the window between is left out of the base.
+void SplitSum::lower(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
+    lower_levels(steps, outer, ratio);
+    for (SplitStep& s : steps) {
+        if (pair_ == SampledPair::add) {
+            s.has_masses = s.has_masses && leave_out_mass(s, s.jump);
+            continue;
+        }
+        WindowedLaw piece(s.law, s.jump);
+        s.has_masses = s.has_masses && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
+        if (s.has_masses) s.has_masses = leave_out(piece, piece.nodes().masses(), s.left_out);
+    }
+}
+
+// Jumps by their number, each on a line of its own: where sums of one large loss and of several are as likely, these
+// have tilts so far apart that one line of all serves none.
+bool SplitSum::place_numbers(const SplitStep& above, const SplitStep& below, double epsilon, double& scale) {
+    std::vector<MeasureInversion> parts;
+    SplitStep any = above;  // with any other jumps
+    any.jump = below.jump;
+    double sum = scale;
+    for (double number = 1.0; number <= std::min(kMostNumbers, count_); number += 1.0) {
+        if (number > 1.0) {
+            parts.emplace_back(Measure::jumps, std::vector{any}, gaussian_, number);
+            parts.back().approach(epsilon);
+            if (parts.back().log_chernoff(epsilon) < sum - kDepth - 1.0) break;
+            if (number == kMostNumbers) return false;
+            parts.pop_back();
+        }
+        parts.emplace_back(Measure::jumps, std::vector{below}, gaussian_, number);
+        parts.back().approach(epsilon);
+        sum = log_add(sum, parts.back().log_estimate());
+        if (!parts.back().is_short(epsilon, sum, kDepth)) return false;
+    }
+    scale = sum;
+    for (MeasureInversion& part : parts) parts_.push_back(std::move(part));
+    return true;
+}
+
 bool SplitSum::place_parts(double epsilon, double log_delta) {
     parts_.clear();
     closed_ = {};
@@ -183,6 +226,13 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         epsilon = -epsilon;
     }
     // Down through the levels, until the base is next to nothing or serves by itself.
+    // n large losses are x^2/2 = n (eps/n + a)^2/(2 c^2) nats away, a = c^2/2 - log q, and nearest where eps = n a.
+    const auto nearest_number = [&] {
+        const SampledLoss& law = steps.front().law;
+        return epsilon / (0.5 * law.c * law.c - std::log(law.q));
+    };
+    const bool has_numbers = pair_ == SampledPair::remove && steps.size() == 1 && !steps.front().law.group &&
+                             log_delta < kTiny && nearest_number() < kNearestNumber;
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
     if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kCertain (t - x)/t, below which all are certain
@@ -200,7 +250,9 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
             const double goal = std::max(scale, base.log_estimate());
             if (nothing || base.is_smooth(epsilon, goal, kDepth)) {
                 base.place(epsilon, goal, kDepth, are_ratios() ? kMostWorkOfRatios : kLittleWork);
-                if (!base.failed()) {
+                const Reading found = base.read(epsilon, -goal);
+                const double enough = kMostWidth * std::max(found.lower, std::exp(scale - goal));
+                if (!base.failed() && found.upper - found.lower <= enough) {
                     parts_.push_back(std::move(base));
                     scale = goal;
                     has_base = true;
@@ -208,20 +260,23 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
                 }
             }
         }
-        lower_levels(steps, outer, ratio);
-        for (SplitStep& s : steps) {
-            if (pair_ == SampledPair::add) {
-                s.has_masses = s.has_masses && leave_out_mass(s, s.jump);
+        std::vector<SplitStep> above = steps;
+        std::vector<double> outer_above = outer;
+        lower(steps, outer, ratio);
+        MeasureInversion jumps(Measure::jumps, steps, gaussian_);
+        jumps.approach(epsilon);
+        const double found = log_add(scale, jumps.log_estimate());
+        if (has_numbers && !jumps.is_short(epsilon, found, kDepth)) {
+            std::vector<SplitStep> below = above;
+            lower(below, outer_above, kRatioOfNumbers);
+            if (place_numbers(above.front(), below.front(), epsilon, scale)) {
+                steps = std::move(below);
+                outer = std::move(outer_above);
                 continue;
             }
-            WindowedLaw piece(s.law, s.jump);
-            s.has_masses = s.has_masses && piece.discretise(0.0, 0.0, kMassDepth + std::log(count_), 0.0);
-            if (s.has_masses) s.has_masses = leave_out(piece, piece.nodes().masses(), s.left_out);
         }
-        parts_.emplace_back(Measure::jumps, steps, gaussian_);
-        parts_.back().approach(epsilon);
-        const double found = parts_.back().log_estimate();
-        scale = std::max(scale, found) + std::log1p(std::exp(-std::fabs(scale - found)));
+        parts_.push_back(std::move(jumps));
+        scale = found;
     }
     if (!add && !has_base) {
         parts_.emplace_back(Measure::base, steps, gaussian_);
@@ -470,8 +525,8 @@ bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
             m = chosen.nodes().masses();
             error = (m.error * m.size + chosen.missed()) / std::fabs(m.fall);
         }
-        if (!(error < kMostError)) {  // nothing against delta, or below the range of doubles
-            const double mass = std::exp(log_mass) * (1.0 + 1e-9) + kSmallestNormal;
+        if (!(error < kMostError)) {  // nothing against delta, or below the normal numbers
+            const double mass = std::exp(log_mass) * (1.0 + 1e-9) + 2.0 * std::numeric_limits<double>::denorm_min();
             closed_.ignored += s.count * mass;
             // |1 - e^-loss| <= max(1, e^-least - 1).
             s.left_out.error = mass * std::max(1.0, std::expm1(-s.law.least_factor()));

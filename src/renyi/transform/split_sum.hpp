@@ -9,6 +9,7 @@
 // replace_one: the same, with an outer level beyond which nothing of delta is left, since others may lose as much.
 // add: a step beyond the outer level leaves nothing of delta; below it the same is taken from a closed form
 // (split_sum.cpp).
+// Where delta is tiny, sums of one large loss and of several may be as likely, with tilts far apart: jumps by number.
 // The jumps are a positive measure whose transform dies as fast as that of the windows (measure_inversion.hpp).
 //
 // The same serves one epoch of random allocation, whose likelihood ratio is 1 + (sum of t ratios less 1)/t: what is
@@ -92,6 +93,8 @@ private:
     static bool leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     static bool leave_out_ratio(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to);
     void lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const;
+    void lower(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const;
+    bool place_numbers(const SplitStep& above, const SplitStep& below, double epsilon, double& scale);
     // Direction add (split_sum.cpp): what of it is left for the parts of `remove`.
     enum class Below { nothing, unplaced, failed };
     Below place_add(std::vector<SplitStep>& steps, std::vector<double>& outer, double epsilon);

@@ -10,7 +10,7 @@ RENYI_MULTIVERSION
 TransformErrors centre(const NodeArrays& nodes, std::size_t n, const Centre& at, double* weight, double* d) noexcept {
     const Centre k = at;
     const double scale = 1.0 / k.sum, mean_size = __builtin_fabs(k.mean);
-    double quadratic[kLanes] = {}, linear[kLanes] = {}, constant[kLanes] = {};
+    double quadratic[kLanes] = {}, linear[kLanes] = {}, constant[kLanes] = {}, moved[kLanes] = {};
     for (std::size_t block = 0; block < n; block += kLanes) {
         for (int i = 0; i < kLanes; ++i) {
             const double w = nodes.weight[block + i] * scale, gap = nodes.loss[block + i] - k.mean;
@@ -21,9 +21,10 @@ TransformErrors centre(const NodeArrays& nodes, std::size_t n, const Centre& at,
             quadratic[i] += w * (relative * size + off) * size;
             linear[i] += w * (2.0 * relative * size + off);
             constant[i] += w * relative;
+            moved[i] += w * off;
         }
     }
-    return {total(quadratic), total(linear), total(constant)};
+    return {total(quadratic), total(linear), total(constant), total(moved)};
 }
 
 RENYI_MULTIVERSION
@@ -223,8 +224,10 @@ void bound_losses(const LossFacts& law, const double* x, const double* v, std::s
         for (std::size_t i = 0; i < n; ++i)
             loss_error[i] = (7.0 + 2.0 * (c * __builtin_fabs(x[i]) + half)) * (__builtin_fabs(v[i]) + 2.0 * least);
     } else if (!law.known) {
-        for (std::size_t i = 0; i < n; ++i)
-            loss_error[i] = (6.0 + 2.0 * __builtin_fabs(c * x[i] - half)) * __builtin_fabs(v[i]);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double risen = v[i] + least, share = risen < 1.0 ? risen : 1.0;
+            loss_error[i] = 6.0 * __builtin_fabs(v[i]) + 2.0 * __builtin_fabs(c * x[i] - half) * share;
+        }
     }
     for (std::size_t i = 0; i < n; ++i) rounding[i] = kBasic + x[i] * x[i] + loss_error[i];
 }

@@ -21,6 +21,7 @@ struct Centre {
 };
 struct TransformErrors {
     double quadratic, linear, constant;
+    double moved;  // of weight e^{i y d}: constant and y moved
 };
 TransformErrors centre(const NodeArrays& nodes, std::size_t n, const Centre& at, double* weight, double* d) noexcept;
 
@@ -71,8 +72,9 @@ Excess sum_excess(const double* log_weight, const double* loss, const double* ro
 Excess sum_centred_excess(const double* log_weight, const double* loss, const double* rounding,
                           const double* loss_error, std::size_t n, double tilt) noexcept;
 
-// What a computed loss is off, absolutely, and the logarithm of the density: L+ and L- to (6 + 2 |w|) u of themselves,
-// and |L-| <= |least| where L+ decides.
+// What a computed loss is off, absolutely, and the logarithm of the density. L+ rises with w by 1 - e^{least - L+} <=
+// min(1, L+ - least), and w is off by 2 |w| u, the logarithm by 6 |L+| u. Of two sides both are off by (7 + 2 (c |x| +
+// c^2/2)) u of themselves, and |L-| <= |least| where L+ decides.
 struct LossFacts {
     double c, least;  // |least|
     bool two_sided, ratio, known;  // losses of which the error is known

@@ -296,7 +296,7 @@ double WindowedLaw::choose_step(double scale, double tilt, double y, double targ
 
 bool WindowedLaw::discretise_from(double scale, double tilt, double y, double target, double farthest, bool decay) {
     if (!(scale > -1e290 && scale < 1e290)) return false;
-    step_ = choose_step(scale, tilt, y, target, decay);
+    step_ = static_cast<float>(choose_step(scale, tilt, y, target, decay));  // of few digits: its multiples are doubles
     const double c = law_.records() * law_.c, reach = std::sqrt(2.0 * (target + 6.0)),
                  positive = std::max(law_.sign() * std::max(farthest, tilt), 0.0);
     const double beyond = law_.group && positive == 0.0 ? law_.group->reach(2.0 * (target + 6.0)) : c + reach;

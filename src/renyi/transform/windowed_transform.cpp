@@ -34,6 +34,7 @@ WindowedTransform::WindowedTransform(const WindowedNodes& nodes, double tilt, do
     quadratic_ = e.quadratic;
     linear_ = e.linear;
     constant_ = e.constant;
+    moved_ = e.moved;
     separate(weight, d, last);
     const std::size_t count = moving_.size();
     row_cosine_ = std::make_unique_for_overwrite<double[]>(count * kLanes);
@@ -125,7 +126,7 @@ double WindowedTransform::excess_error(double y) const noexcept {
 
 double WindowedTransform::whole_error(double y) const noexcept {
     return kUnitRoundoff * (2.0 * constant_ + 8.0 + kTurned + 6.0 * additions_ +
-                            y * (linear_ + (kTurnedByAngle + additions_) * moving_absolute_));
+                            y * (moved_ + (kTurnedByAngle + additions_) * moving_absolute_));
 }
 
 namespace {

@@ -39,7 +39,7 @@ private:
     double row_re_[kLanes], row_im_[kLanes];           // their weighted sums
     mutable std::vector<double> block_cosine_, block_sine_;
     double moments_[windowed::kMoments];
-    double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0;  // of the errors
+    double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0, moved_ = 0.0;  // of the errors
     double still_mass_ = 0.0, still_mean_ = 0.0, additions_ = 0.0;
     double moving_mass_ = 0.0, moving_mean_ = 0.0, moving_absolute_ = 0.0;  // weight, E d and E |d|
 };
