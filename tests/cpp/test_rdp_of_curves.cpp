@@ -13,8 +13,10 @@
 #include "renyi/pair/noise/exponential_loss.hpp"
 #include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/pair/renyi_curve.hpp"
+#include "renyi/transform/random_allocation.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 #include "renyi/transform/sampling_bounds.hpp"
+#include "renyi/transform/selection.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -68,6 +70,11 @@ std::vector<Mix> some_mixes() {
     const CurvePointer crossing = curve_of(SmallerCurve(bound, sampled_steep));
     mixes.emplace_back(Mix{{}, {{crossing, 1.0}}});
     mixes.emplace_back(Mix{{{0.01, 1.0, 100.0}}, {{crossing, 30.0}}});
+    for (const double shape : {0.5, kInfinity})
+        mixes.emplace_back(Mix{{}, {{curve_of(RepeatAndSelectCurve(linear, 10.0, shape)), 2.0}}});
+    mixes.emplace_back(Mix{{}, {{curve_of(RandomAllocationCurve(2.0, 100)), 5.0}}});
+    mixes.emplace_back(Mix{{}, {{curve_of(FixedSizeBound(laplace, 0.01, true)), 100.0}}});
+    mixes.emplace_back(Mix{{}, {{curve_of(PoissonBound(steep, 0.01, PoissonBoundKind::tight)), 100.0}}});
     return mixes;
 }
 

@@ -457,15 +457,6 @@ def test_cells_and_tails_by_chi_square(gaussian, dtype):
         assert abs(np.count_nonzero(abs(x) > tail) - mean) < 5.0 * math.sqrt(mean) + 3
 
 
-def test_few_draws_need_more_words():
-    core = ChaCha20(KEY)
-    for gaussian in (True, False):
-        for scale in (1.0, 1.999):  # the finest and the coarsest lattice
-            undecided, exact = core.add_noise(gaussian, np.zeros(1 << 20), scale, 2)
-            assert 2e-4 < undecided / (1 << 20) < 4e-3
-            assert exact == 0
-
-
 def test_low_bits_tell_no_neighbours_apart():
     """An empty batch, and one record of norm 1 spread over all entries, noise of multiplier 4.
 
