@@ -20,6 +20,15 @@ inline void note_relation(bool ok, double a, double b, const char* text, const c
     if (!ok) std::fprintf(stderr, "    left  %.17g (%a)\n    right %.17g (%a)\n", a, a, b, b);
 }
 
+// How many random cases of a kind are tried: a fourth under sanitizers, which look for other defects.
+constexpr int cases(int count) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return (count + 3) / 4;
+#else
+    return count;
+#endif
+}
+
 inline int finish() {
     std::fprintf(stderr, "%d checks, %d failures\n", checks, failures);
     return failures != 0 || checks == 0 ? 1 : 0;

@@ -60,7 +60,7 @@ std::vector<CountedPair> parts_of(const std::vector<std::pair<Table, int>>& tabl
 void tables() {
     std::mt19937_64 random(7);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
-    for (int turn = 0; turn < 40; ++turn) {
+    for (int turn = 0; turn < check::cases(40); ++turn) {
         std::vector<std::pair<Table, int>> tables;
         for (int part = 0; part < 1 + turn % 3; ++part) {
             Table table;

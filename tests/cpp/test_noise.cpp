@@ -96,7 +96,7 @@ void single_precision() {
 
 // A grid of first words and fractions, the noise beyond what is ever drawn included.
 void stages_agree() {
-    const std::vector<std::uint32_t> words = interesting_words(60);
+    const std::vector<std::uint32_t> words = interesting_words(check::cases(60));
     std::uint64_t nonce = 0;
     for (const NoiseLaw law : kLaws)
         for (const std::uint32_t radial : words)
@@ -115,7 +115,7 @@ void stages_agree() {
 // fraction past it decides otherwise.
 void near_half_integers() {
     for (const NoiseLaw law : kLaws)
-        for (std::uint64_t nonce = 1; nonce <= 40; ++nonce) {
+        for (std::uint64_t nonce = 1; nonce <= std::uint64_t{check::cases(40)}; ++nonce) {
             std::uint32_t words[kGroupWords];
             chacha20_groups({{21}, nonce}, 0, 1, words);
             const FirstBits bits{law, words[0], law == NoiseLaw::gaussian ? words[1] : 0, false};

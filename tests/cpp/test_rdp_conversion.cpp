@@ -87,7 +87,7 @@ void references() {
 }
 
 void order_and_directions() {
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < check::cases(20000); ++i) {
         const Point p = random_point();
         double previous_down = kInfinity, previous_up = kInfinity;
         const double size = (p.k - p.log_delta) / (p.alpha - 1.0);
@@ -125,7 +125,7 @@ void order_and_directions() {
 }
 
 void lower_bounds() {
-    for (int i = 0; i < 20000; ++i) {
+    for (int i = 0; i < check::cases(20000); ++i) {
         const Point p = random_point();
         const double epsilon = epsilon_from_rdp(Conversion::optimal, p.alpha, p.k, p.log_delta, Rounding::up);
         CHECK_THAT(epsilon_floor(p.alpha, p.k, p.log_delta), <=, epsilon);

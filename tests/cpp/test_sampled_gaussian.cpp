@@ -25,7 +25,7 @@ bool is_zero(Certified c) { return c.value == 0.0 && c.relative_error == 0.0; }
 
 void three_routes() {
     int binomial = 0, series = 0;
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < check::cases(4000); ++i) {
         const double q = i % 5 == 0 ? uniform(0.0, 1.0) : power(-12.0, 0.0),
                      sigma = i % 2 ? power(-2.0, 6.0) : power(-1.0, 0.5);
         double alpha = i % 3 ? std::round(power(0.31, i % 2 ? 4.5 : 2.0)) : 1.0 + power(-8.0, i % 2 ? 6.0 : 2.0);
@@ -45,7 +45,7 @@ void three_routes() {
             if (!std::isnan(b.value)) CHECK(agree(s, b));
         }
     }
-    CHECK(binomial > 1000 && series > 300);
+    CHECK(binomial > check::cases(1000) && series > check::cases(300));
 }
 
 // A of the part below a limit for integer alpha: sum_k C(alpha,k) (1-q)^(alpha-k) q^k e^{k(k-1)c^2/2} Phi(limit - k c).
@@ -64,7 +64,7 @@ DoubleDouble excess_below(double q, double sigma, int alpha, double limit) {
 // Also where the integrals below and beyond the limit cancel; and a limit beyond the tilted law leaves the whole.
 void below_a_limit() {
     Worst narrow{"log A below a limit, in its error", 1.0};
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < check::cases(2000); ++i) {
         const double q = power(-4.0, -0.05), sigma = power(-0.6, 1.0);
         const int alpha = 2 + static_cast<int>(uniform(0.0, 7.0));
         const double limit = uniform(0.0, 6.0) + (i % 2 == 0 ? 0.0 : 1.0 / sigma);
@@ -97,7 +97,7 @@ void limits() {
         }
     }
     // q = 1: alpha (alpha-1) / (2 sigma^2), to the error that is stated.
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < check::cases(2000); ++i) {
         const double sigma = power(-2.0, 6.0), alpha = i % 2 ? 1.0 + power(-8.0, 5.9) : -power(-8.0, 5.9);
         const long double s = sigma, truth = static_cast<long double>(alpha) *
                                              (static_cast<long double>(alpha) - 1.0L) / (2.0L * s * s);

@@ -231,7 +231,7 @@ Case random_case(std::mt19937& random) {
 
 int main(int argc, char** argv) {
     std::mt19937 random(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 1);
-    const int cases = argc > 2 ? std::atoi(argv[2]) : 100;
+    const int cases = argc > 2 ? std::atoi(argv[2]) : check::cases(100);
     Seen seen;
     for (int i = 0; i < cases; ++i) holds(random_case(random), seen);
     std::fprintf(stderr,

@@ -323,27 +323,6 @@ def test_notebooks_show_what_is_there() -> None:
         assert "nothing composed" in accountant()._repr_html_()
 
 
-def test_figures(capsys: pytest.CaptureFixture[str], tmp_path: object) -> None:
-    pytest.importorskip("matplotlib")
-    for draw in (renyi.plot.plot_privacy_curve, renyi.plot.plot_tradeoff):
-        with pytest.raises(ValueError, match="accountants must be one accountant or several"):
-            draw([])
-    for name in ("a.pdf", "b.PNG", "c.Svg"):
-        arguments = [
-            "curve",
-            *NOISY,
-            "--steps",
-            10,
-            "--plot",
-            f"{tmp_path}/{name}",
-            "--points",
-            9,
-        ]
-        assert told(capsys, *arguments)[0] == 0
-        assert os.path.getsize(f"{tmp_path}/{name}") > 1000
-    assert "ending in .png, .svg or .pdf" in told(capsys, *arguments[:-3], "x.gif")[2]
-
-
 @pytest.mark.parametrize("count", [3, 7])
 def test_a_legend_leaves_two_thirds_of_the_figure(count: int) -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure(
