@@ -70,11 +70,6 @@ std::vector<Mix> some_mixes() {
     const CurvePointer crossing = curve_of(SmallerCurve(bound, sampled_steep));
     mixes.emplace_back(Mix{{}, {{crossing, 1.0}}});
     mixes.emplace_back(Mix{{{0.01, 1.0, 100.0}}, {{crossing, 30.0}}});
-    for (const double shape : {0.5, kInfinity})
-        mixes.emplace_back(Mix{{}, {{curve_of(RepeatAndSelectCurve(linear, 10.0, shape)), 2.0}}});
-    mixes.emplace_back(Mix{{}, {{curve_of(RandomAllocationCurve(2.0, 100)), 5.0}}});
-    mixes.emplace_back(Mix{{}, {{curve_of(FixedSizeBound(laplace, 0.01, true)), 100.0}}});
-    mixes.emplace_back(Mix{{}, {{curve_of(PoissonBound(steep, 0.01, PoissonBoundKind::tight)), 100.0}}});
     return mixes;
 }
 
@@ -151,6 +146,23 @@ void lists_are_searched_to_the_best() {
             CHECK_THAT(g.value, <=, trial * (1.0 + 1e-13));
             if (g.order >= 2.0 && g.order < kInfinity) CHECK_THAT(g.value, >=, trial * (1.0 - 1e-13));
         }
+    }
+}
+
+// Curves whose values are compared in Python.
+void bounds_of_samples_selection_and_allocation() {
+    const CurvePointer linear = curve_of(LinearCurve(0.02)), laplace = pairs::moment(pairs::laplace(2.0));
+    const CurvePointer curves[] = {
+        curve_of(RepeatAndSelectCurve(linear, 10.0, 0.5)), curve_of(RepeatAndSelectCurve(linear, 10.0, kInfinity)),
+        curve_of(RandomAllocationCurve(2.0, 100)), curve_of(FixedSizeBound(laplace, 0.01, true)),
+        curve_of(PoissonBound(linear, 0.01, PoissonBoundKind::tight))};
+    std::vector<double> orders;
+    for (double t = 1e-3; t < 1e3; t *= 1.5) orders.push_back(1.0 + t);
+    for (const CurvePointer& curve : curves) {
+        const Mix mix{{}, {{curve, 3.0}}};
+        const RdpGuarantee g = rdp_epsilon(mix, 1e-6, Conversion::optimal, {});
+        CHECK(g.floor <= g.value && g.value <= largest_loss(mix));
+        CHECK_THAT(g.value, <=, epsilon_by_trial(mix, 1e-6, Conversion::optimal, orders) * (1.0 + 1e-10));
     }
 }
 
@@ -242,6 +254,7 @@ void curves_are_steps_by_another_name() {
 int main() {
     continuum_is_no_worse_than_any_list();
     lists_are_searched_to_the_best();
+    bounds_of_samples_selection_and_allocation();
     corners_of_polygons();
     orders_beyond_the_largest_are_infinite();
     pure_privacy_caps_the_loss();
