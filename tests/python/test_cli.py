@@ -89,19 +89,6 @@ def test_the_installed_command(start):
     assert done.stderr.count("\n") == 1
 
 
-def test_a_reader_that_stops_early():
-    done = subprocess.run(
-        f"{sys.executable} -m renyi rdp --noise-multiplier 2 --sample-rate 0.1 --steps 1"
-        " --orders 2:20000:1 | head -n 1",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.startswith("noise multiplier 2")
-    assert done.stderr == ""
-
-
 # Machine-readable output is the Python API's numbers, digit for digit.
 
 
