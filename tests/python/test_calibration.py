@@ -1,6 +1,5 @@
 """Calibration returns values that meet the target, and one tolerance further does not."""
 
-import doctest
 import importlib
 import io
 import math
@@ -46,13 +45,6 @@ def accountant(q, sigma, steps, kind="pld", **options):
 
 def epsilon_of(q, sigma, steps, delta, kind="pld", **options):
     return accountant(q, sigma, steps, kind, **options).get_epsilon(delta)
-
-
-def test_examples():
-    for name in ("_functions",):
-        result = doctest.testmod(importlib.import_module(f"renyi.calibration.{name}"))
-        assert result.attempted > 0
-        assert result.failed == 0
 
 
 @of_each_kind
