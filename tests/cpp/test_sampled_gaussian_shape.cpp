@@ -14,9 +14,6 @@ using check::uniform;
 
 namespace {
 
-// The interval of one certificate meets that of another.
-bool agree(Certified a, Certified b) { return lower(a) <= upper(b) && lower(b) <= upper(a); }
-
 // Never a certified decrease where the function rises.
 bool may_rise(Certified from, Certified to) { return upper(to) >= lower(from); }
 
