@@ -213,29 +213,6 @@ void orders_beyond_the_largest_are_infinite() {
     CHECK(rdp_delta(nothing_known, 1.0, Conversion::optimal, {}).value == 1.0);
 }
 
-void pure_privacy_caps_the_loss() {
-    for (const double loss : {1e-6, 0.1, 1.0, 10.0, 500.0}) {
-        const Mix one{{}, {{pairs::moment(pairs::pure_dp(loss)), 1.0}}};
-        for (const Conversion c : kAll) {
-            // Beyond the largest loss there is nothing.
-            CHECK(rdp_delta(one, loss * (1.0 + 1e-12), c, {}).value == 0.0);
-            CHECK_THAT(rdp_epsilon(one, 1e-200, c, {}).value, <=, loss * (1.0 + 1e-13));
-            CHECK_THAT(rdp_epsilon(one, 1e-200, c, {}).value, >=, loss * (1.0 - 1e-13));
-            if (c == Conversion::mironov || loss > 100.0) continue;  // delta would be 1
-            // A single use is answered exactly.
-            const double epsilon = 0.7 * loss, delta = -std::expm1(epsilon - loss) / (1.0 + std::exp(-loss));
-            CHECK_THAT(std::fabs(rdp_delta(one, epsilon, c, {}).value - delta), <=, 1e-14 * delta);
-            CHECK_THAT(rdp_delta(one, epsilon, c, {}).value, >=, delta * (1.0 - 1e-15));
-            CHECK_THAT(std::fabs(rdp_epsilon(one, delta, c, {}).value - epsilon), <=, 1e-12 * loss);
-        }
-    }
-    // A Gaussian step has no largest loss, one that adds nothing has.
-    const CurvePointer pure = pairs::moment(pairs::pure_dp(0.5));
-    CHECK(largest_loss(Mix{{{0.1, 1.0, 1.0}}, {{pure, 1.0}}}) == kInfinity);
-    CHECK_THAT(largest_loss(Mix{{{0.0, 1.0, 1.0}}, {{pure, 4.0}}}), <=, 2.0 * (1.0 + 1e-14));
-    CHECK_THAT(largest_loss(Mix{{{0.5, HUGE_VAL, 1.0}}, {{pure, 4.0}}}), >=, 2.0);
-}
-
 // The same mechanism as a step and as a curve.
 void curves_are_steps_by_another_name() {
     const Mix steps{{{0.01, 1.1, 700.0}, {1.0, 8.0, 3.0}}, {}};
@@ -257,7 +234,6 @@ int main() {
     bounds_of_samples_selection_and_allocation();
     corners_of_polygons();
     orders_beyond_the_largest_are_infinite();
-    pure_privacy_caps_the_loss();
     curves_are_steps_by_another_name();
     return check::finish();
 }
