@@ -34,7 +34,7 @@ void whole(const PairPointer& base, double steps) {
 }  // namespace
 
 int main() {
-    for (const double mu : {1e-4, 1.0, 12.0}) {
+    for (const double mu : {1e-4, 12.0}) {
         const PairPointer base = std::make_shared<const GaussianPair>(mu);
         whole(base, 2.0);
         whole(std::make_shared<const PoissonSampledPair>(base, 0.1), 30.0);
@@ -42,7 +42,6 @@ int main() {
     const PairPointer mixture =
         std::make_shared<const NormalMixtures>(NormalMixtures::mixture({0.5, 0.5}, {0.0, 1.0}, 1.0));
     whole(std::make_shared<const ReversedPair>(mixture), 100.0);
-    for (const double scale : {0.05, 100.0})
-        whole(std::make_shared<const ExponentialLoss>(ExponentialLoss::laplace(scale)), 1e6);
+    whole(std::make_shared<const ExponentialLoss>(ExponentialLoss::laplace(0.05)), 1e6);
     return check::finish();
 }

@@ -100,7 +100,7 @@ def test_the_number_of_threads_changes_nothing(noise, dtype):
     ],
     ids=["gaussian", "laplace"],
 )
-@pytest.mark.parametrize("scale", [0.25, 0.4, 1.0, 2.5, 7.0, 100.7])
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5, 7.0, 40.0])
 def test_integers_by_chi_square(noise, log_mass, tail, scale):
     y = noise(100_000, scale, generator=seeded(9))
     reach = math.ceil(tail * scale)
