@@ -10,7 +10,7 @@ import threading
 
 import numpy as np
 import pytest
-from interruptions import at_line
+from interruptions import at_line, interrupts
 
 from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
 from renyi.matrix import BandedToeplitz
@@ -47,10 +47,6 @@ def plain(**settings):
 
 def rows(count):
     return np.ones((count, 2))
-
-
-def interrupts(*args, **kwargs):
-    raise KeyboardInterrupt
 
 
 # --- one draw, one step
