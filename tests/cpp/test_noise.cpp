@@ -72,7 +72,7 @@ void fixed_point() {
 
 // Every 2^k-th word, from an odd one on; with RENYI_EXHAUSTIVE every word (minutes).
 void single_precision() {
-    const std::uint64_t step = std::getenv("RENYI_EXHAUSTIVE") != nullptr ? 1 : 4099;
+    const std::uint64_t step = std::getenv("RENYI_EXHAUSTIVE") != nullptr ? 1 : 4099 * check::kStride + check::kStride - 1;
     double exponential = 0.0, radius = 0.0, point = 0.0;
     for (std::uint64_t w = 0; w < std::uint64_t{1} << 32; w += step) {
         const auto word = static_cast<std::uint32_t>(w);
@@ -172,7 +172,7 @@ void arrays_by_fixed_point() {
             std::vector<Real> noisy = numbers;
             add_noise(law, kStream, 9, lattice, noisy.data(), kCount, 1);
             std::size_t wrong = 0;
-            for (std::size_t i = 0; i < kCount; ++i) wrong += noisy[i] != expected(law, 9, lattice, i, numbers[i]);
+            for (std::size_t i = 0; i < kCount; i += check::kStride) wrong += noisy[i] != expected(law, 9, lattice, i, numbers[i]);
             CHECK_THAT(static_cast<double>(wrong), ==, 0.0);
         }
 }
