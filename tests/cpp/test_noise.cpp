@@ -172,7 +172,8 @@ void arrays_by_fixed_point() {
             std::vector<Real> noisy = numbers;
             add_noise(law, kStream, 9, lattice, noisy.data(), kCount, 1);
             std::size_t wrong = 0;
-            for (std::size_t i = 0; i < kCount; i += check::kStride) wrong += noisy[i] != expected(law, 9, lattice, i, numbers[i]);
+            for (std::size_t i = 0; i < kCount; i += check::kStride)
+                wrong += noisy[i] != expected(law, 9, lattice, i, numbers[i]);
             CHECK_THAT(static_cast<double>(wrong), ==, 0.0);
         }
 }
