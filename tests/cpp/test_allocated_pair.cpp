@@ -1,5 +1,5 @@
-// Random allocation of any pair: what remains of the masses, for pairs of all kinds. Sums over all outputs of a few steps
-// are compared in Python.
+// Random allocation of any pair: what remains of the masses, for pairs of all kinds. Sums over all outputs of
+// a few steps are compared in Python.
 #include "renyi/pair/operations/allocation.hpp"
 
 #include <cmath>

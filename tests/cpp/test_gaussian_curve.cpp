@@ -1,5 +1,5 @@
-// The privacy curves of the Gaussian mechanism and of one sampled step: roots on both sides of delta and the ends of the
-// domain. Containment of exact values is tested in Python.
+// The privacy curves of the Gaussian mechanism and of one sampled step: roots on both sides of delta and the ends of
+// the domain. Containment of exact values is tested in Python.
 #include <cmath>
 #include <initializer_list>
 #include <limits>

@@ -1,5 +1,5 @@
-// Exact Bernoulli variables of probability e^-x against intervals, the integers they rest on, and moments of the discrete
-// Gaussian and Laplace laws.
+// Exact Bernoulli variables of probability e^-x against intervals, the integers they rest on, and moments of the
+// discrete Gaussian and Laplace laws.
 #include <cmath>
 #include <cstdint>
 #include <vector>

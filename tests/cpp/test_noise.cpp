@@ -72,7 +72,8 @@ void fixed_point() {
 
 // Every 2^k-th word, from an odd one on; with RENYI_EXHAUSTIVE every word (minutes).
 void single_precision() {
-    const std::uint64_t step = std::getenv("RENYI_EXHAUSTIVE") != nullptr ? 1 : 4099 * check::kStride + check::kStride - 1;
+    const bool every = std::getenv("RENYI_EXHAUSTIVE") != nullptr;
+    const std::uint64_t step = every ? 1 : 4099 * check::kStride + check::kStride - 1;
     double exponential = 0.0, radius = 0.0, point = 0.0;
     for (std::uint64_t w = 0; w < std::uint64_t{1} << 32; w += step) {
         const auto word = static_cast<std::uint32_t>(w);
