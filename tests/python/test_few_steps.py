@@ -40,7 +40,7 @@ def excess(value, point):
     return ((value - point.hi) - point.lo) / point.hi
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("kind", "direction"), sorted({(point.kind, point.direction) for point in POINTS})
 )
