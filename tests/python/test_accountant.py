@@ -35,7 +35,7 @@ def random_settings(count, seed):
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_the_value_is_safe_and_tight_at_its_order(conversion):
     """Against 30 digits: K from the mpmath integral, the conversion from its definition."""
-    for q, sigma, steps, delta in random_settings(6, 11):
+    for q, sigma, steps, delta in random_settings(3, 11):
         acc = sampled(q, sigma, steps, conversion=conversion)
         epsilon, order = acc.get_epsilon_and_order(delta)
         lower, upper = acc.get_epsilon_bounds(delta)

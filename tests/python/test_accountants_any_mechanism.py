@@ -52,7 +52,7 @@ def by_rdp(adjacency):
 
 
 @pytest.mark.parametrize("blank", [by_rdp, PLDAccountant])
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(mechanism=mechanisms(), adjacency=st.sampled_from(ADJACENCIES))
 def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacency):
     accountant = blank(adjacency=adjacency)
@@ -71,7 +71,7 @@ def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacen
 ORDERS = np.array([1.0, 1.0 + 1e-9, 1.5, 2.0, 2.5, 3.0, 7.3, 33.0, 1e3])
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(mechanism=mechanisms(4), adjacency=st.sampled_from(ADJACENCIES))
 def test_renyi_divergences_are_numbers(mechanism, adjacency):
     accountant = RDPAccountant(adjacency=adjacency)
@@ -81,7 +81,7 @@ def test_renyi_divergences_are_numbers(mechanism, adjacency):
     assert (found >= 0.0).all()
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(mechanism=leaves, q=st.one_of(st.just(1.0), st.floats(0.0, 1.0)), count=st.integers(1, 100))
 def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
     sampled = PoissonSampled(mechanism, q) if mechanism.symmetric else mechanism
@@ -94,7 +94,7 @@ def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
     assert rises.all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(a=mechanisms(2), b=mechanisms(2), k=st.integers(1, 1000))
 def test_composition_is_commutative_and_additive(a, b, k):
     taken = RDPAccountant()

@@ -91,7 +91,9 @@ def two_added(q, sigma, epsilon):
 
 
 @pytest.mark.parametrize(("q", "sigma"), [(0.1, 0.4), (0.3, 0.5), (0.02, 0.3), (0.5, 0.8)])
-@pytest.mark.parametrize("part", [0.0, 1e-3, 0.05, 0.3, 0.6])
+@pytest.mark.parametrize(
+    "part", [0.0, 0.05, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-3, 0.3, 0.6))]
+)
 def test_two_added_steps_that_lose_little(q, sigma, part):
     epsilon = part * -2 * math.log1p(-q)
     ledger = PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), 2)

@@ -1,6 +1,7 @@
 """Dependencies point down, in C++ and in Python, and no package takes what another keeps."""
 
 import ast
+import functools
 import re
 import sys
 from pathlib import Path
@@ -98,6 +99,11 @@ def kit_breaches(text):
             yield f"a margin by hand, raised(n) and lowered(n) name the roundings: {code.strip()}"
 
 
+@functools.cache
+def tree_of(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def module_file(name):
     path = PACKAGE.joinpath(*name.split(".")[1:])
     for candidate in (path / "__init__.py", path.with_suffix(".py")):
@@ -145,7 +151,7 @@ def reached_from(start):
         seen.add(name)
         path = module_file(name) if is_in(name, "renyi") else None
         if path is not None:
-            pending.extend(imports_at_load(ast.parse(path.read_text())))
+            pending.extend(imports_at_load(tree_of(path)))
     return seen
 
 
@@ -199,10 +205,10 @@ def attributes_of(tree):
 def attribute_breaches(sources):
     """Yield packages with the private attributes they take of what only others define.
 
-    ``sources``: (package, text) of every file. Attributes that nobody here defines are those of
+    ``sources``: (package, tree) of every file. Attributes that nobody here defines are those of
     other libraries.
     """
-    found = [(package, *attributes_of(ast.parse(text))) for package, text in sources]
+    found = [(package, *attributes_of(tree)) for package, tree in sources]
     owners = {}
     for package, defined, _ in found:
         for name in defined:
@@ -244,7 +250,7 @@ def test_python_imports_point_down_and_take_nothing_private(path):
     name = module_name(path)
     if name == "renyi":  # names everything, and loads it when it is asked for
         return
-    nodes = list(ast.walk(ast.parse(path.read_text())))
+    nodes = list(ast.walk(tree_of(path)))
     found = [b for imported in renyi_imports(path, nodes) for b in python_breaches(name, imported)]
     assert not found
 
@@ -340,7 +346,7 @@ def test_system_functions_are_those_that_were_examined():
 
 
 def test_no_package_takes_a_private_attribute_of_another():
-    sources = [(package_of(module_name(path)), path.read_text()) for path in PYTHON_FILES]
+    sources = [(package_of(module_name(path)), tree_of(path)) for path in PYTHON_FILES]
     assert not list(attribute_breaches(sources))
 
 
@@ -352,7 +358,7 @@ def test_no_module_loads_itself_in_a_circle():
     graph = {
         module_name(path): {
             name
-            for name in imports_at_load(ast.parse(path.read_text()))
+            for name in imports_at_load(tree_of(path))
             if is_in(name, "renyi") and name != module_name(path) and module_file(name) is not None
         }
         for path in PYTHON_FILES
@@ -368,7 +374,7 @@ def test_no_module_loads_itself_in_a_circle():
 def test_functions_have_names():
     for path in PYTHON_FILES:
         functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             assert not isinstance(node, functions) or node.name != "_", path
 
 
@@ -384,7 +390,7 @@ def test_reference_is_independent_of_the_engine():
     start = module_file(REFERENCE)
     files = sorted(start.parent.rglob("*.py")) if start.name == "__init__.py" else [start]
     for path in files:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             for name in imports_of(node):
                 assert not is_in(name, "renyi") or is_in(name, REFERENCE), f"{path.name}: {name}"
                 assert not is_in(name, "numpy"), f"{path.name}: {name}"
@@ -427,7 +433,7 @@ def test_numpy_alone_is_required():
     """Within functions, too: what else is imported is asked for by name where it is missing."""
     found = set()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0:
                 names.append(node.module)
