@@ -1,5 +1,5 @@
 // Reference values in tests/reference/cpp/*.npy: one struct a table, columns in the order of the file. A value is an
-// unevaluated sum hi + lo. The makers are the scripts make_*_table*.py of tests/reference.
+// unevaluated sum hi + lo. The maker is tests/reference/make_cpp_tables.py.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,6 @@
 
 namespace table {
 
-// make_cpp_tables.py
 struct Exp {
     static constexpr auto file = "exp";
     double t, exp_hi, exp_lo, expm1_hi, expm1_lo, phi_hi, phi_lo;
@@ -55,14 +54,6 @@ struct Node {
     double q, sigma, h, j, s_remove, s_add, l_hi, l_lo, g_remove_hi, g_remove_lo, g_add_hi, g_add_lo, m_hi, m_lo, n_hi,
         n_lo, phi_remove_hi, phi_remove_lo, phi_add_hi, phi_add_lo;
 };
-struct LogA {
-    static constexpr auto file = "log_a";
-    double q, sigma, alpha, hi, lo;
-};
-struct Derivative {  // kl: divergence at (q, sigma); ratio: A(alpha + i tau)/A(alpha)
-    static constexpr auto file = "derivative";
-    double q, sigma, alpha, kl, first, second, tau, ratio_real, ratio_imag;
-};
 struct GivenDelta {
     static constexpr auto file = "given_delta";
     double alpha, k, log_delta, mironov_hi, mironov_lo, balle_hi, balle_lo, asoodeh_hi, asoodeh_lo, optimal_hi,
@@ -72,57 +63,6 @@ struct GivenEpsilon {  // log delta, not cut at 0
     static constexpr auto file = "given_epsilon";
     double alpha, k, epsilon, mironov_hi, mironov_lo, balle_hi, balle_lo, asoodeh_hi, asoodeh_lo, optimal_hi,
         optimal_lo;
-};
-
-// make_bound_table.py; family: 0 K = rho alpha (alpha-1), 1 pure epsilon-DP
-struct Poisson {
-    static constexpr auto file = "poisson";
-    double family, parameter, q, n, general_hi, general_lo, tight_hi, tight_lo;
-};
-struct FixedSize {
-    static constexpr auto file = "fixed_size";
-    double family, parameter, gamma, n, plain_hi, plain_lo, tight_hi, tight_lo;
-};
-struct Remove {  // log E[r^n] for t steps
-    static constexpr auto file = "remove";
-    double c, steps, n, hi, lo;
-};
-struct Add {  // log E[r^-b] for two steps
-    static constexpr auto file = "add";
-    double c, b, hi, lo;
-};
-
-// make_mechanism_table.py
-struct Sampled {  // family: 0 Laplace (scale), 1 exponential (epsilon), 2 randomized response (p, choices),
-                  // 3 discrete Laplace (scale, sensitivity); alpha = 1: the divergence
-    static constexpr auto file = "sampled";
-    double family, first, second, q, alpha, hi, lo;
-};
-struct Closed {  // family: 0 bounded range (epsilon), 1 Gumbel (shift)
-    static constexpr auto file = "closed";
-    double family, first, alpha, hi, lo;
-};
-
-// make_curve_tables.py
-struct Delta {
-    static constexpr auto file = "delta";
-    double mu, epsilon, hi, lo;
-};
-struct Epsilon {
-    static constexpr auto file = "epsilon";
-    double mu, delta, hi, lo;
-};
-struct Mu {
-    static constexpr auto file = "mu";
-    double epsilon, delta, hi, lo;
-};
-struct Tradeoff {
-    static constexpr auto file = "tradeoff";
-    double mu, alpha, hi, lo;
-};
-struct Step {
-    static constexpr auto file = "step";
-    double q, sigma, epsilon, remove_hi, remove_lo, add_hi, add_lo;
 };
 
 // The rows of Row's file: ten bytes of which the last two are the size of the header, the header, little-endian doubles.

@@ -1,4 +1,4 @@
-// One epoch of random allocation: quadrature for two batches, the other direction, other lines, and the atoms beside.
+// One epoch of random allocation: the other direction, other lines, and the atoms beside. Quadrature is in Python.
 #include "renyi/curve/allocation_curve.hpp"
 
 #include <cmath>
@@ -8,35 +8,6 @@
 using namespace renyi;
 
 namespace {
-
-// r = e^{c m - c^2/2} cosh(c d), m and d independent of variance 1/2: given d log-normal. The trapezoidal rule in d.
-struct TwoBatches {
-    double remove = 0.0, add = 0.0;
-
-    TwoBatches(double sigma, double epsilon) {
-        const double c = 1.0 / sigma, s = c * std::sqrt(0.5), step = 0.02;
-        const auto cdf = [](double x) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); };
-        for (double v = -14.0; v <= 14.0; v += step) {
-            const double forward = std::exp(-0.25 * c * c) * std::cosh(s * v);
-            const double weight = std::exp(-0.5 * v * v) * step * 0.3989422804014327;
-            const double k = std::exp(epsilon), d = std::log(forward / k) / s + 0.5 * s;
-            remove += weight * (forward * cdf(d) - k * cdf(d - s));
-            const double l = std::exp(-epsilon), e = std::log(forward / l) / s + 0.5 * s;
-            add += weight * k * (l * cdf(s - e) - forward * cdf(-e));
-        }
-    }
-};
-
-void encloses(double sigma, double epsilon) {
-    const TwoBatches known(sigma, epsilon);
-    AllocationCurve curve(sigma, 2.0, 1.0);
-    const Bracket remove = curve.delta(epsilon, Direction::remove), add = curve.delta(epsilon, Direction::add);
-    const double rounding = known.remove > 1e-12 ? 1e-11 : 1e-8;  // of differences of normal cdfs
-    CHECK(remove.lower <= known.remove * (1.0 + rounding) && known.remove <= remove.upper * (1.0 + rounding));
-    CHECK(add.lower <= known.add * (1.0 + rounding) && known.add <= add.upper * (1.0 + rounding));
-    CHECK(is_narrow(remove, 1e-9));
-    CHECK(is_narrow(add, known.add > 1e-12 ? 1e-8 : 1e-4));
-}
 
 // E[(S - x)_+] = E[(x - S)_+] - x, also far from 0, where one of them is next to nothing.
 void directions_agree(double sigma, double batches, double x) {
@@ -82,8 +53,6 @@ void atoms_lie_on_both_sides(double sigma, double batches) {
 }  // namespace
 
 int main() {
-    for (const double sigma : {0.5, 1.0, 3.0})
-        for (const double epsilon : {0.1, 1.0, 2.0}) encloses(sigma, epsilon);
     for (const double x : {-90.0, -3.0, 0.0, 5.0, 638.0, 40000.0}) directions_agree(1.0, 100.0, x);
     for (const double x : {-4.0, 1.0, 1e6}) directions_agree(0.5, 5.0, x);
     for (const double delta : {1e-3, 1e-6, 1e-12}) epsilon_is_where_delta_is(1.0, 100.0, delta);

@@ -13,8 +13,10 @@
 #include "renyi/pair/noise/exponential_loss.hpp"
 #include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/pair/renyi_curve.hpp"
+#include "renyi/transform/random_allocation.hpp"
 #include "renyi/transform/renyi_curves.hpp"
 #include "renyi/transform/sampling_bounds.hpp"
+#include "renyi/transform/selection.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -147,6 +149,23 @@ void lists_are_searched_to_the_best() {
     }
 }
 
+// Curves whose values are compared in Python.
+void bounds_of_samples_selection_and_allocation() {
+    const CurvePointer linear = curve_of(LinearCurve(0.02)), laplace = pairs::moment(pairs::laplace(2.0));
+    const CurvePointer curves[] = {
+        curve_of(RepeatAndSelectCurve(linear, 10.0, 0.5)), curve_of(RepeatAndSelectCurve(linear, 10.0, kInfinity)),
+        curve_of(RandomAllocationCurve(2.0, 100)), curve_of(FixedSizeBound(laplace, 0.01, true)),
+        curve_of(PoissonBound(linear, 0.01, PoissonBoundKind::tight))};
+    std::vector<double> orders;
+    for (double t = 1e-3; t < 1e3; t *= 1.5) orders.push_back(1.0 + t);
+    for (const CurvePointer& curve : curves) {
+        const Mix mix{{}, {{curve, 3.0}}};
+        const RdpGuarantee g = rdp_epsilon(mix, 1e-6, Conversion::optimal, {});
+        CHECK(g.floor <= g.value && g.value <= largest_loss(mix));
+        CHECK_THAT(g.value, <=, epsilon_by_trial(mix, 1e-6, Conversion::optimal, orders) * (1.0 + 1e-10));
+    }
+}
+
 // A table over its own orders: the corners are found, the last of them too.
 void corners_of_polygons() {
     for (const double rho : {1e-3, 0.02, 0.7, 5.0}) {
@@ -194,29 +213,6 @@ void orders_beyond_the_largest_are_infinite() {
     CHECK(rdp_delta(nothing_known, 1.0, Conversion::optimal, {}).value == 1.0);
 }
 
-void pure_privacy_caps_the_loss() {
-    for (const double loss : {1e-6, 0.1, 1.0, 10.0, 500.0}) {
-        const Mix one{{}, {{pairs::moment(pairs::pure_dp(loss)), 1.0}}};
-        for (const Conversion c : kAll) {
-            // Beyond the largest loss there is nothing.
-            CHECK(rdp_delta(one, loss * (1.0 + 1e-12), c, {}).value == 0.0);
-            CHECK_THAT(rdp_epsilon(one, 1e-200, c, {}).value, <=, loss * (1.0 + 1e-13));
-            CHECK_THAT(rdp_epsilon(one, 1e-200, c, {}).value, >=, loss * (1.0 - 1e-13));
-            if (c == Conversion::mironov || loss > 100.0) continue;  // delta would be 1
-            // A single use is answered exactly.
-            const double epsilon = 0.7 * loss, delta = -std::expm1(epsilon - loss) / (1.0 + std::exp(-loss));
-            CHECK_THAT(std::fabs(rdp_delta(one, epsilon, c, {}).value - delta), <=, 1e-14 * delta);
-            CHECK_THAT(rdp_delta(one, epsilon, c, {}).value, >=, delta * (1.0 - 1e-15));
-            CHECK_THAT(std::fabs(rdp_epsilon(one, delta, c, {}).value - epsilon), <=, 1e-12 * loss);
-        }
-    }
-    // A Gaussian step has no largest loss, one that adds nothing has.
-    const CurvePointer pure = pairs::moment(pairs::pure_dp(0.5));
-    CHECK(largest_loss(Mix{{{0.1, 1.0, 1.0}}, {{pure, 1.0}}}) == kInfinity);
-    CHECK_THAT(largest_loss(Mix{{{0.0, 1.0, 1.0}}, {{pure, 4.0}}}), <=, 2.0 * (1.0 + 1e-14));
-    CHECK_THAT(largest_loss(Mix{{{0.5, HUGE_VAL, 1.0}}, {{pure, 4.0}}}), >=, 2.0);
-}
-
 // The same mechanism as a step and as a curve.
 void curves_are_steps_by_another_name() {
     const Mix steps{{{0.01, 1.1, 700.0}, {1.0, 8.0, 3.0}}, {}};
@@ -235,9 +231,9 @@ void curves_are_steps_by_another_name() {
 int main() {
     continuum_is_no_worse_than_any_list();
     lists_are_searched_to_the_best();
+    bounds_of_samples_selection_and_allocation();
     corners_of_polygons();
     orders_beyond_the_largest_are_infinite();
-    pure_privacy_caps_the_loss();
     curves_are_steps_by_another_name();
     return check::finish();
 }

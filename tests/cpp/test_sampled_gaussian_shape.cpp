@@ -5,20 +5,14 @@
 #include <initializer_list>
 
 #include "check.hpp"
-#include "measure.hpp"
 #include "random.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "tables.hpp"
 
 using namespace renyi;
 using check::power;
 using check::uniform;
-using check::Worst;
 
 namespace {
-
-// The interval of one certificate meets that of another.
-bool agree(Certified a, Certified b) { return lower(a) <= upper(b) && lower(b) <= upper(a); }
 
 // Never a certified decrease where the function rises.
 bool may_rise(Certified from, Certified to) { return upper(to) >= lower(from); }
@@ -48,27 +42,6 @@ void monotone() {
 }
 
 void derivatives() {
-    // A central moment loses digits where the order is large: the reference node of a far peak moves by rounding.
-    Worst kl{"KL", 1.0}, first{"first derivative", 1e-13}, second{"second derivative", 1e-9},
-        ratio{"A(alpha + i tau) / A(alpha)", 1.0};
-    for (const auto& row : table::rows<table::Derivative>()) {
-        const Certified d = rdp_sampled_gaussian(row.q, row.sigma, 1.0);
-        CHECK(lower(d) <= row.kl && row.kl <= upper(d));
-        kl.note_error(std::fabs(d.value / row.kl - 1.0) / d.relative_error, row.q);
-        const LogADerivatives a = log_a_derivatives(row.q, row.sigma, row.alpha),
-                              at_one = log_a_derivatives(row.q, row.sigma, 1.0);
-        CHECK_THAT(std::fabs(at_one.first / row.kl - 1.0), <=, 1e-12);
-        CHECK(agree(a.value, log_a(row.q, row.sigma, row.alpha)));
-        first.note_error(std::fabs(a.first / row.first - 1.0), row.alpha);
-        second.note_error(std::fabs(a.second / row.second - 1.0), row.alpha);
-        const std::complex<double> z = log_a(row.q, row.sigma, std::complex<double>(row.alpha, row.tau));
-        if (std::isnan(z.real())) continue;
-        const double at_real = log_a(row.q, row.sigma, row.alpha).value;  // its rounding alone moves the quotient
-        const double error = std::abs(std::exp(z - at_real) - std::complex<double>(row.ratio_real, row.ratio_imag));
-        ratio.note_error(error / (1e-13 + 32.0 * 0x1p-53 * at_real), row.alpha);
-    }
-    for (const Worst& worst : {kl, first, second, ratio}) REPORT(worst);
-
     // Divided differences of the values. With steps h and h/2 the error of a central difference falls from h^2 to h^4.
     for (int i = 0; i < 300; ++i) {
         const double q = power(-6.0, 0.0), sigma = power(-0.5, 2.0),

@@ -1,4 +1,4 @@
-// Poisson samples against the binomial law and the law of their gaps, in the fast way and in double-double; samples of
+// Poisson samples against the binomial law, their gaps one by one, in the fast way and in double-double; samples of
 // fixed size and permutations against uniform laws; ends by name.
 #include <algorithm>
 #include <array>
@@ -40,29 +40,6 @@ void poisson(std::int64_t population, double rate, int batches) {
     // Variance of the squared excess of a binomial: variance^2 (2 + 1/variance) about.
     CHECK_THAT(std::fabs(squares - batches * variance), <, 5 * variance * std::sqrt(batches * (2 + 1 / variance)));
     for (const double q : quarters) CHECK_THAT(std::fabs(q - batches * mean / 4), <, 5 * std::sqrt(batches * mean / 4));
-}
-
-// The first member is geometric.
-void gaps(double rate) {
-    WordSource words({{2}, 0});
-    constexpr int kDraws = 50000, kCells = 16;
-    std::array<int, kCells> counts{};
-    for (int i = 0; i < kDraws; ++i) {
-        const auto members = poisson_sample(words, 200, rate);
-        const double gap = members.empty() ? 200.0 : static_cast<double>(members.front());
-        const double u = std::pow(1 - rate, gap);  // P(gap or more): uniform on its atoms
-        ++counts[static_cast<std::size_t>(std::min(kCells - 1.0, std::floor(kCells * (1 - u))))];
-    }
-    std::array<double, kCells> expected{};
-    for (int g = 0; g <= 200; ++g) {
-        const double p = std::pow(1 - rate, g) * (g < 200 ? rate : 1.0);
-        expected[static_cast<std::size_t>(std::min(kCells - 1.0, std::floor(kCells * (1 - std::pow(1 - rate, g)))))] +=
-            kDraws * p;
-    }
-    double chi_square = 0.0;
-    for (std::size_t k = 0; k < kCells; ++k)
-        if (expected[k] > 0.0) chi_square += (counts[k] - expected[k]) * (counts[k] - expected[k]) / expected[k];
-    CHECK_THAT(chi_square, <, 50.0);  // at most 15 degrees of freedom: probability 1e-5
 }
 
 // Every gap of a batch against floor(E / c) in long double from the same words.
@@ -171,7 +148,6 @@ int main() {
     poisson(64, 0.5, 10000);
     poisson(52, 0.97, 10000);
     poisson(1000000, 0.001, 300);
-    for (const double rate : {0.01, 0.03, 0.3, 0.9}) gaps(rate);
     for (const double rate : {0.9, 0.5, 0.3, 0x1p-7, 0.0077, 1e-3, 1e-6, 1e-10, 0x1p-40, 3e-13}) gaps_one_by_one(rate);
     poisson_ends();
     subsets();

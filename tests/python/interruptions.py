@@ -10,9 +10,14 @@ import sys
 import threading
 import time
 
-__all__ = ["at_line", "by_signals", "in_a_thread"]
+__all__ = ["at_line", "by_signals", "in_a_thread", "interrupts"]
 
 RETURN = dis.opmap["RETURN_VALUE"]
+
+
+def interrupts(*args, **kwargs):
+    """Stand in for a function that is interrupted."""
+    raise KeyboardInterrupt
 
 
 def at_line(work, number, *, error=KeyboardInterrupt, event="line", within=""):

@@ -52,7 +52,7 @@ def by_rdp(adjacency):
 
 
 @pytest.mark.parametrize("blank", [by_rdp, PLDAccountant])
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(mechanism=mechanisms(), adjacency=st.sampled_from(ADJACENCIES))
 def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacency):
     accountant = blank(adjacency=adjacency)
@@ -71,7 +71,7 @@ def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacen
 ORDERS = np.array([1.0, 1.0 + 1e-9, 1.5, 2.0, 2.5, 3.0, 7.3, 33.0, 1e3])
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(mechanism=mechanisms(4), adjacency=st.sampled_from(ADJACENCIES))
 def test_renyi_divergences_are_numbers(mechanism, adjacency):
     accountant = RDPAccountant(adjacency=adjacency)
@@ -81,7 +81,7 @@ def test_renyi_divergences_are_numbers(mechanism, adjacency):
     assert (found >= 0.0).all()
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(mechanism=leaves, q=st.one_of(st.just(1.0), st.floats(0.0, 1.0)), count=st.integers(1, 100))
 def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
     sampled = PoissonSampled(mechanism, q) if mechanism.symmetric else mechanism
@@ -94,7 +94,7 @@ def test_renyi_divergences_rise_with_the_order(mechanism, q, count):
     assert rises.all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(a=mechanisms(2), b=mechanisms(2), k=st.integers(1, 1000))
 def test_composition_is_commutative_and_additive(a, b, k):
     taken = RDPAccountant()
@@ -222,14 +222,6 @@ def test_shuffled_batches_get_no_amplification():
         assert accountant.compose(ShuffledBatches(Gaussian(1.0), 100)).get_epsilon(1e-5) == alone
 
 
-def test_a_tree_costs_its_depth():
-    tree = by_rdp("zero_out").compose(TreeAggregation(2.0, 1000)).get_rdp([3.0])
-    assert tree[0] == pytest.approx(1.5 * 10 / 4.0, rel=1e-12)
-    pld = PLDAccountant(adjacency="zero_out").compose(TreeAggregation(2.0, 1000)).get_epsilon(1e-6)
-    exact = float(special.gaussian_epsilon(math.sqrt(10.0) / 2.0, 1e-6))
-    assert exact <= pld <= exact * (1 + 1e-12)
-
-
 class TestFailures:
     """What holds except with some probability is taken off delta."""
 
@@ -324,15 +316,6 @@ def test_renyi_bounds_are_never_below_the_exact_curve(mechanism, adjacency):
         assert low <= upper.get_epsilon(delta) <= 3.0 * high + 1.0
     low, _ = exact.get_delta_bounds(0.5, rtol=1e-3)
     assert low <= upper.get_delta(0.5)
-
-
-def test_brackets_of_few_effective_steps_are_narrow():
-    """No contour answers here, so lattices have to."""
-    accountant = PLDAccountant().compose(PoissonSampled(Gaussian(5.0), 1e-3), 16)
-    for direction in "remove", "add", None:
-        low, high = accountant.get_epsilon_bounds(1e-8, direction=direction)
-        assert 0.0 < low <= high <= low * (1 + 1e-5)
-        assert low <= accountant.get_epsilon(1e-8, direction=direction) <= high * (1 + 1e-5)
 
 
 TRIED = 1.0 + np.geomspace(1e-6, 9e5, 150)

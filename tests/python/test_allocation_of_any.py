@@ -166,7 +166,7 @@ def test_normal_noise_agrees_with_the_inversions(noise, steps, epsilon, remove, 
         assert high - low <= 1e-2 * high
 
 
-@pytest.mark.parametrize(("noise", "steps"), [(0.45, 100), (0.7, 10), (1.0, 1000), (3.0, 100)])
+@pytest.mark.parametrize(("noise", "steps"), [(0.45, 100), (0.7, 10)])
 def test_two_constructions_of_epochs_overlap(noise, steps):
     own, law = Pair.allocation(noise, steps), Pair.gaussian(1.0 / noise).allocated(steps)
     for reverse in (False, True):

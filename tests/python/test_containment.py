@@ -29,7 +29,7 @@ INTEGER = (ALPHA >= 1) & (np.floor(ALPHA) == ALPHA)
     [
         ("log_a", EVERYWHERE, 1e-14, True),
         ("log_a_quadrature", EVERYWHERE, 1e-14, True),
-        ("log_a_binomial", INTEGER & (np.arange(len(Q)) % 4 == 0), 1e-14, True),
+        ("log_a_binomial", INTEGER & (np.arange(len(Q)) % 12 == 0), 1e-14, True),
         pytest.param("log_a_binomial", INTEGER, 1e-14, True, marks=pytest.mark.slow),
         ("log_a_series", ALPHA > 1, 1e-12, False),  # NaN where it would need too many terms
     ],
@@ -218,7 +218,7 @@ def extreme(count, seed):
     return q, sigma, 1.0 + 10.0 ** rng.uniform(-9, 1.85, count)
 
 
-@pytest.mark.parametrize("points", [everyday(50, 1), extreme(35, 2)], ids=["everyday", "extreme"])
+@pytest.mark.parametrize("points", [everyday(20, 1), extreme(15, 2)], ids=["everyday", "extreme"])
 def test_brackets_hold_the_truth(points):
     lower, upper = special.log_a_lower(*points), special.log_a_upper(*points)
     value = special.log_a(*points)

@@ -150,7 +150,7 @@ def two_steps(q, sigma, epsilon, direction):
     ("q", "sigma", "epsilon", "direction"),
     [
         pytest.param("0.1", 1, "0.5", "remove", marks=pytest.mark.slow),
-        ("0.3", 2, "0.1", "add"),
+        pytest.param("0.3", 2, "0.1", "add", marks=pytest.mark.slow),
         (1, "0.7", 3, "remove"),
     ],
 )
@@ -257,7 +257,7 @@ def test_known_values():
 
 def test_gaussian_delta_is_enclosed():
     rng = random.Random(1)
-    for _ in range(400):
+    for _ in range(200):
         mu = 10 ** rng.uniform(-8, 4)
         a = rng.uniform(-min(mu / 2, 8), 37)  # delta from 1 to 1e-300
         epsilon = mu * a + mu * mu / 2
@@ -291,7 +291,7 @@ def sampled_points(count, seed):
 
 def test_one_sampled_step_is_enclosed():
     narrow = []
-    for side, q, sigma, epsilon in sampled_points(300, 2):
+    for side, q, sigma, epsilon in sampled_points(150, 2):
         name = f"sampled_gaussian_delta_{side}"
         exact = reference.sampled_gaussian_delta(q, sigma, epsilon, side, DIGITS)
         lower, upper = encloses(name, (q, sigma, epsilon), exact)
@@ -302,7 +302,7 @@ def test_one_sampled_step_is_enclosed():
 
 def test_epsilon_and_mu_are_enclosed():
     rng = random.Random(3)
-    for _ in range(15):
+    for _ in range(8):
         delta = rng.choice((10 ** rng.uniform(-300, 0), rng.random()))
         mu, epsilon = 10 ** rng.uniform(-6, 1), 10 ** rng.uniform(-6, 1.5)
         exact = reference.gaussian_epsilon(mu, delta, DIGITS)

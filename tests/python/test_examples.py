@@ -170,6 +170,7 @@ def test_layers_are_clipped_as_in_full(model):
     assert_allclose(found.private.norms, norms, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_records_are_different_docstrings():
     records = docstrings(adapters.LENGTH + 1)
     assert len({bytes(row) for row in records}) == len(records) > 1000

@@ -23,7 +23,7 @@ from renyi.theory.routes import moment_bound
 PAGE = (Path(__file__).parents[2] / "docs" / "expectations.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("form", ["halved", "direct"])
+@pytest.mark.parametrize("form", ["halved", pytest.param("direct", marks=pytest.mark.slow)])
 def test_the_noise_of_the_moment_bound(form):
     for rate, steps, epsilon, delta in ((0.01, 1000, 1.0, 1e-5), (0.1, 50, 3.0, 1e-8)):
         found = moment_bound(rate, None, steps, epsilon=epsilon, delta=delta, form=form)

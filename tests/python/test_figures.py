@@ -16,7 +16,9 @@ COMPOSITION = runpy.run_path(str(EXAMPLES / "composition_figures.py"), run_name=
 COUNTS = COMPOSITION["KNOWN_COUNTS"]
 
 
-@pytest.mark.parametrize("panel", range(6))
+@pytest.mark.parametrize(
+    "panel", [0, 1, 2, 3, *(pytest.param(k, marks=pytest.mark.slow) for k in (4, 5))]
+)
 def test_bounds_have_the_known_values(panel):
     _, mechanism = COMPOSITION["PANELS"][panel]
     known = np.array(COMPOSITION["KNOWN"][panel])
@@ -48,7 +50,7 @@ def test_the_figure_of_composition_is_drawn(tmp_path, monkeypatch):
     assert (tmp_path / "figure.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("panel", [3, 5])
+@pytest.mark.parametrize("panel", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_every_method_is_above_the_exact_curve_and_strong_below_naive_in_the_end(panel):
     _, mechanism = COMPOSITION["PANELS"][panel]
     found = COMPOSITION["compositions"](mechanism, (64, 4096))

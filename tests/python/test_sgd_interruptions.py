@@ -1,6 +1,5 @@
 """Never a release that was not recorded, never a run that cannot go on: whatever interrupts it."""
 
-import gc
 import os
 import random
 import sys
@@ -9,7 +8,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from interruptions import at_line, by_signals, in_a_thread
+from interruptions import at_line, by_signals, in_a_thread, interrupts
 
 from renyi.sgd import (
     DPSGD,
@@ -20,16 +19,9 @@ from renyi.sgd import (
     TrainingPlan,
 )
 
+pytestmark = pytest.mark.usefixtures("without_collector")
 PLAN = TrainingPlan(100, 4, steps=10**6, noise_multiplier=1.0)
 QUICK = 160  # of each kind; the slow test does ten times as many and more
-
-
-@pytest.fixture(autouse=True)
-def without_collector():
-    """Keep the callbacks that others give the garbage collector from being interrupted."""
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def rows(count):
@@ -145,7 +137,7 @@ def test_every_line_of_a_load_may_be_interrupted():
         second.goes_on(here)
         assert second.recorded >= 4
         assert second.optimizer.steps == 4
-        count += 9 if count < 500 else 1
+        count += 19 if count < 500 else 1
 
 
 def test_a_load_that_was_interrupted_is_no_branch():
@@ -238,10 +230,6 @@ def test_a_sum_is_taken_once_whatever_times_out(event):
 
 
 # --- twice
-
-
-def interrupts(*args, **kwargs):
-    raise KeyboardInterrupt
 
 
 def test_interrupted_twice_a_step_mixes_nothing(monkeypatch):

@@ -102,7 +102,7 @@ def test_the_number_of_threads_changes_nothing(noise, dtype):
     ],
     ids=["gaussian", "laplace"],
 )
-@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5, 7.0])
+@pytest.mark.parametrize("scale", [0.4, 1.0, 2.5, 7.0, 40.0])
 def test_integers_by_chi_square(noise, log_mass, tail, scale):
     y = noise(100_000, scale, generator=seeded(9))
     reach = math.ceil(tail * scale)
@@ -379,7 +379,7 @@ def ideals(gaussian, count):
 @pytest.mark.parametrize("gaussian", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_rounding_is_that_of_mpmath_from_the_same_words(gaussian, dtype):
-    count, scale = 3000, 1.3
+    count, scale = 1536, 1.3
     numbers = np.resize([0.0, 1.0 / 3.0, -1e-5, 777.77, 1e-30, -12345.6], count).astype(dtype)
     noisy = numbers.copy()
     undecided, exact = ChaCha20(KEY).add_noise(gaussian, noisy, scale, 2)
@@ -449,15 +449,6 @@ def test_cells_and_tails_by_chi_square(gaussian, dtype):
         assert abs(np.count_nonzero(abs(x) > tail) - mean) < 5.0 * math.sqrt(mean) + 3
 
 
-def test_few_draws_need_more_words():
-    core = ChaCha20(KEY)
-    for gaussian in (True, False):
-        for scale in (1.0, 1.999):  # the finest and the coarsest lattice
-            undecided, exact = core.add_noise(gaussian, np.zeros(1 << 20), scale, 2)
-            assert 2e-4 < undecided / (1 << 20) < 4e-3
-            assert exact == 0
-
-
 def test_low_bits_tell_no_neighbours_apart():
     """An empty batch, and one record of norm 1 spread over all entries, noise of multiplier 4.
 
@@ -479,7 +470,9 @@ def test_low_bits_tell_no_neighbours_apart():
     assert hits == 40  # always the same answer
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_no_statistic_beats_the_guarantee(seed):
     """The likelihood ratio, the best there is, and parities of the lattice points."""
     d, sigma, runs = 100, 2.0, 4000

@@ -1,7 +1,6 @@
 """Draws that are interrupted, copied, forked or loaded twice: no bins are used again."""
 
 import copy
-import gc
 import os
 import pickle
 import random
@@ -25,6 +24,7 @@ from renyi.samplers import (
 )
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
+pytestmark = pytest.mark.usefixtures("without_collector")
 N, EACH, EPOCHS = 400, 4, 3  # a batch is of about 100 records: none is empty but by a defect
 MAKERS = {
     "poisson": lambda: PoissonSampler(N, 0.25),
@@ -37,14 +37,6 @@ MAKERS = {
 }
 DEALT = {"shuffled", "balls in bins"}  # anew for every epoch
 every_sampler = pytest.mark.parametrize("name", MAKERS)
-
-
-@pytest.fixture(autouse=True)
-def without_collector():
-    """Keep the callbacks that others give the garbage collector from being interrupted."""
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def check_batches(name, batches):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from interruptions import at_line
+from interruptions import at_line, interrupts
 
 from renyi import BudgetExceededError, PLDAccountant
 from renyi.mechanisms import Gaussian, PoissonSampled
@@ -50,10 +50,6 @@ def reference(*counts):
     for step, count in zip(STEPS, counts, strict=True):
         accountant.compose(step, count)
     return accountant
-
-
-def interrupts(*args, **kwargs):
-    raise KeyboardInterrupt
 
 
 # --- the numbers themselves

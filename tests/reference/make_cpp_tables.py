@@ -3,9 +3,9 @@
     python tests/reference/make_cpp_tables.py            # all tables, a few minutes
     python tests/reference/make_cpp_tables.py kernels    # one of them
 
-Needs python-flint; ``rdp_conversion`` also needs renyi.reference, ``sampled_gaussian`` reads the
-``*.npz`` tables beside this file. Arguments are doubles, taken as exact. A value is an unevaluated
-sum hi + lo; lo keeps 24 bits where the functions under test are double functions, 53 elsewhere.
+Needs python-flint; ``rdp_conversion`` also needs renyi.reference. Arguments are doubles, taken as
+exact. A value is an unevaluated sum hi + lo; lo keeps 24 bits where the functions under test are
+double functions, 53 elsewhere.
 """
 
 from __future__ import annotations
@@ -247,22 +247,6 @@ def make_kernels() -> None:
     names = ("l", "g_remove", "g_add", "m", "n", "phi_remove", "phi_add")
     columns = ", ".join(f"{name}_hi, {name}_lo" for name in names)
     save("node", f"q, sigma, h, j, s_remove, s_add, {columns}", rows)
-
-
-def make_sampled_gaussian() -> None:
-    rng = random.Random(6)
-    values = np.load(HERE / "log_a.npz")
-    some = sorted(rng.sample(range(len(values["q"])), 160))
-    rows = [
-        tuple(float(values[name][i]) for name in ("q", "sigma", "alpha", "hi", "lo")) for i in some
-    ]
-    rows = [(*row[:4], shorter(row[4], 24)) for row in rows]
-    names = ("q", "sigma", "alpha", "kl", "first", "second", "tau", "ratio_real", "ratio_imag")
-    other = np.load(HERE / "derivatives.npz")
-    few = sorted(rng.sample(range(len(other["q"])), 60))
-    derivatives = [tuple(float(other[name][i]) for name in names) for i in few]
-    save("log_a", "q, sigma, alpha, hi, lo", rows)
-    save("derivative", ", ".join(names), derivatives)
 
 
 def closed_forms(alpha: float, k: float, at: float, given_delta: bool) -> list[arb]:
