@@ -314,6 +314,8 @@ def main():
         found = pool.map(tried, mutations, chunksize=8)
         for (name, text), (good, fault, taken) in zip(mutations, found, strict=True):
             names[name] += 1
+            if names.total() % 250 == 0:
+                print(names.total(), "mutations", flush=True)
             accepted[name] += good
             longest = max(longest, taken)
             if fault is not None:

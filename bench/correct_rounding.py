@@ -1,11 +1,12 @@
 """Correctly rounded log A and Rényi divergence: undecided share, time, and agreement with balls.
 
-python bench/correct_rounding.py --points 1000000 --against 2000 --seed 1
+python bench/correct_rounding.py --points 1000000 --against 2000 --hard 20 --seed 1
 
 Points: rates 1e-9 .. 0.95, noise 0.2 .. 100, orders 1 + 1e-6 .. 1000, log-uniform. What
-double-double leaves undecided is decided by `renyi.theory.correct_rounding` and compared, as are
-the points --against, with the balls of tests/reference/ball_log_a.py, which share no code with
-either; the exit code is 1 if one differs. Times are of the process.
+double-double leaves undecided is decided by `renyi.theory.correct_rounding` and compared with the
+balls of tests/reference/ball_log_a.py, which share no code with either; so are the points --against
+and those made --hard, the hardest of a million orders in a row. The exit code is 1 if one differs.
+Times are of the process.
 """
 
 from __future__ import annotations
@@ -25,10 +26,38 @@ from ball_log_a import log_a_ball
 from flint import arb, ctx
 
 CHUNK = 10_000
+SPAN = 2**20
 
 
 def log_uniform(rng, low, high, size):
     return np.exp(rng.uniform(np.log(low), np.log(high), size))
+
+
+def random_points(rng, size):
+    """Return rates, noises and orders."""
+    q, sigma = log_uniform(rng, 1e-9, 0.95, size), log_uniform(rng, 0.2, 100.0, size)
+    return q, sigma, 1.0 + log_uniform(rng, 1e-6, 999.0, size)
+
+
+def hard_point(rng):
+    """Return a point where log A is next to the middle of two doubles.
+
+    In so short a range of orders log A is a parabola, to 1e-13 of an ulp.
+    """
+    q, sigma, alpha = (float(one[0]) for one in random_points(rng, 1))
+    half, step = SPAN // 2, float(np.spacing(alpha))
+    with ctx.workprec(256):
+        found = [log_a_ball(q, sigma, alpha + j * half * step, 50) for j in range(3)]
+        a, b, c = (value / arb(float(np.spacing(float(found[0].mid())))) for value in found)
+        terms = (
+            a - a.mid().floor(),
+            (4 * b - 3 * a - c) / (2 * half),
+            (a - 2 * b + c) / (2 * half**2),
+        )
+        start, slope, bend = (np.longdouble(x.str(30, radius=False)) for x in terms)
+    n = np.arange(SPAN, dtype=np.longdouble)
+    best = int(np.abs((start + (slope + bend * n) * n) % 1 - 0.5).argmin())
+    return q, sigma, alpha + best * step
 
 
 def nearest(ball):
@@ -53,7 +82,7 @@ def differs(q, sigma, alpha):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name, value in (("points", 1_000_000), ("against", 2000), ("seed", 1)):
+    for name, value in (("points", 1_000_000), ("against", 2000), ("hard", 20), ("seed", 1)):
         parser.add_argument(f"--{name}", type=int, default=value)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
@@ -61,8 +90,7 @@ def main():
     changed = done = 0
     while done < options.points:
         size = min(CHUNK, options.points - done)
-        q, sigma = log_uniform(rng, 1e-9, 0.95, size), log_uniform(rng, 0.2, 100.0, size)
-        alpha = 1.0 + log_uniform(rng, 1e-6, 999.0, size)
+        q, sigma, alpha = random_points(rng, size)
         results = {}
         for f in (special.log_a, special.log_a_nearest, special.rdp_sampled_gaussian_nearest):
             start = time.process_time()
@@ -81,7 +109,8 @@ def main():
         print(f"{name}: {taken / done * 1e6:.3g} us a point")
     print(f"special.log_a is another double at {changed / done:.1%} of them")
     wrong, hardest = [], []
-    for place, point in enumerate([*undecided, *kept[: options.against]], 1):
+    hard = [hard_point(rng) for _ in range(options.hard)]
+    for place, point in enumerate([*undecided, *hard, *kept[: options.against]], 1):
         bad, gap = differs(*map(float, point))
         wrong += [point] if bad else []
         hardest = sorted([*hardest, (gap, *point)])[:3]

@@ -29,7 +29,7 @@ __all__ = ["Rejected", "Verdict", "check_text", "digest", "main"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes
-MOST_WORK = 10**8  # in products of balls, each about a microsecond
+MOST_WORK = 5 * 10**7  # in products of balls, each about a microsecond
 THEOREMS = {
     "T1": "composition adds independent losses; dominating parts dominate (Zhu, Dong, Wang 2022)",
     "T2": "a curve at points, joined by lines in e^epsilon, dominates (Doroshenko and others 2022)",
@@ -355,11 +355,13 @@ def allocation_curve(value: tuple[Any, ...]) -> Callable[[Any], Any]:
     """Return that of random allocation: E (S/t - e^x)_+ = 1 - e^x + E (e^x - S/t)_+ (T9)."""
     mean, steps, given = value
     tilt, step, nodes, shift = read(given, INVERSION)
-    angle, points = mean * shift, [acb(tilt, step * j) for j in range(nodes)]
-    need(angle <= arb.pi() / 2, "a shift must be at most pi/2 over that of the mean")
+    lifted, points = mean * shift, [acb(tilt, step * j) for j in range(nodes)]
+    need(lifted <= arb.pi() / 2, "a shift must be at most pi/2 over that of the mean")
     values = [put_transform(mean, z) ** steps / (z * z) for z in points]
     values[0] /= 2
-    beyond = put_transform(mean, acb(tilt * angle.cos() + step * nodes * angle.sin())).real
+    block = math.isqrt(nodes - 1) + 1
+    table = acb_mat(block, block, values + [acb(0)] * (block * block - nodes))
+    beyond = put_transform(mean, acb(tilt * lifted.cos() + step * nodes * lifted.sin())).real
     tail = ((shift * shift / 2).exp() * beyond) ** steps / (step * step * (nodes - 1))
     period, zero = 2 * arb.pi() / step, arb(0)
     ratio = (-period * tilt).exp()
@@ -368,10 +370,11 @@ def allocation_curve(value: tuple[Any, ...]) -> Callable[[Any], Any]:
         place = steps * x.exp()
         if not place <= period:
             return arb(1).union(zero)
-        spend(2 * nodes)
-        turn, kept = acb(0, step * place).exp(), acb(0)
-        for entry in reversed(values):
-            kept = kept * turn + entry
+        spend(nodes / 4 + 10 * block)
+        angle = step * place
+        turns = [acb(0, angle * j).exp() for j in range(block)]
+        jumps = [acb(0, angle * j * block).exp() for j in range(block)]
+        kept = (acb_mat(1, block, jumps) * table * acb_mat(block, 1, turns))[0, 0]
         size = (tilt * place).exp() * step / arb.pi()
         aliases = (place + period / (1 - ratio)) * ratio / (1 - ratio)
         put = size * (kept.real + tail.union(-tail)) - aliases.union(zero)
@@ -386,7 +389,7 @@ def put_transform(mean: Any, z: Any) -> Any:
     reach, drift = arb(1.4 * ctx.prec + 20).sqrt().mid(), mean * mean / 2
 
     def integrand(x: Any, _: bool) -> Any:
-        spend(10)
+        spend(20)
         line = x - acb(0, height)
         return (-line * line / 2 - size * (mean * x - drift).exp()).exp()
 
@@ -496,22 +499,16 @@ def power(base: Any, count: int, size: int) -> Any:
 
 
 def outputs(law: Law, order: Any, more: Any) -> tuple[Any, Any, Any]:
-    """Return an interval of x, and a bound of what is beyond of n r^order, n the normal density.
+    """Return an interval of x, and what is beyond of E r^order at most, also of its sums (T5).
 
-    On the left r is at most r(x), on the right log r rises by at most m, so that a normal tail
-    about order m is left; r >= 1 - q. Integrals and sums of spacing at most 1 of n beyond x are at
-    most e^(-x^2/2).
+    r >= 1 - q, and r^a <= 1 + r^b, b = max(a, 1), r^b <= 1 - q + q e^(b log) by convexity: a normal
+    tail about 0 and one about b m.
     """
-    q, m = law.rate, law.value
-    reach = arb(2 * (0.7 * ctx.prec + 10 + float(more.upper())) + 1).sqrt().mid()
-    centre = (order * m).max(arb(0))
-    last = reach + centre.mid()
-    left = right = (1 - q) ** order
-    if not order < 0:
-        left, right = ((1 - q + q * (m * x - m * m / 2).exp()) ** order for x in (-reach, last))
-        right *= (order * m * (order * m / 2 - last)).exp()
-    far = last - centre
-    return -reach, last, left * (-reach * reach / 2).exp() + right * (-far * far / 2).exp()
+    q, m, top = law.rate, law.value, order.max(arb(1))
+    size = (1 - q) ** order if order < 0 else 2 - q + q * (top * (top - 1) * m * m / 2).exp()
+    reach = (arb(1.4 * ctx.prec + 20) + 2 * more + 2 * size.log()).sqrt().upper()
+    last = reach if order < 0 else (reach + top * m).upper()
+    return -reach, last, 2 * size * (-reach * reach / 2).exp()
 
 
 def moment(law: Law, order: Any, height: Any = 0, frequency: Any = 0) -> Any:
@@ -523,7 +520,7 @@ def moment(law: Law, order: Any, height: Any = 0, frequency: Any = 0) -> Any:
     q, m, height, frequency = law.rate, law.value, arb(height), arb(frequency)
     angle = m * height
     need(angle <= arb.pi() / 2, "a shift must be at most pi/2 over that of the mean")
-    most = (-frequency * angle).max(arb(0))  # of the exponent that the phase adds
+    most = (-frequency * angle).max(arb(0)) + height * height / 2  # of what the exponent adds
     left, right, beyond = outputs(law, order, most)
     drift, turn = -m * m / 2, acb(0, angle)
 
@@ -535,7 +532,7 @@ def moment(law: Law, order: Any, height: Any = 0, frequency: Any = 0) -> Any:
         return ((height * height - x * x) / 2 + order * (up + down) / 2 - frequency * phase).exp()
 
     inside = integral(integrand, left, right).real / (2 * arb.pi()).sqrt()
-    return inside + (beyond * (height * height / 2 + most).exp()).union(arb(0))
+    return inside + (beyond * most.exp()).union(arb(0))
 
 
 def transform(
@@ -688,6 +685,12 @@ READINGS: dict[str, Any] = {  # what evaluates them, their fields, the theorems 
 UNREADABLE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, each name of which must be given once."""
+    need(len(dict(pairs)) == len(pairs), "a name must be given once")
+    return dict(pairs)
+
+
 def check_text(text: str | bytes) -> Verdict:
     """Return what a certificate proves.
 
@@ -703,7 +706,7 @@ def check_text(text: str | bytes) -> Verdict:
     before, SPENT[0] = ctx.prec, 0.0
     try:
         need(len(text) <= LARGEST_FILE, "a certificate must be shorter")
-        return verdict(json.loads(text))
+        return verdict(json.loads(text, object_pairs_hook=unique))
     except Rejected:
         raise
     except UNREADABLE as error:

@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+import math
 import random
 import subprocess
 import sys
@@ -73,6 +74,7 @@ EXACT = {
     "discrete Laplace": ([(DiscreteLaplace(3.0, 2), 30)], 1e-6),
     "sampled Laplace": ([(PoissonSampled(Laplace(1.0), 0.1), 5)], 1e-3),
     "an epoch": ([(RandomAllocation(Gaussian(2.0), 100), 1)], 1e-6),
+    "epochs": ([(RandomAllocation(Gaussian(2.0), 100), 3)], 1e-6),
     "a sampled epoch": ([(PoissonSampled(RandomAllocation(Gaussian(1.0), 100), 0.5), 1)], 1e-5),
 }
 RENYI = {
@@ -109,7 +111,8 @@ def test_what_is_reported_is_proved(name):
     parts, delta = EXACT[name]
     made, verdict = proved(account(parts), delta)
     lattice = len(parts) > 1 or parts[0][1] > 1
-    coarse = lattice and made["proofs"][0]["reading"] == "curve" and "Laplace" in name
+    coarse = lattice and made["proofs"][0]["reading"] == "curve"
+    coarse &= "Laplace" in name or name == "epochs"
     assert delta * (0.5 if coarse else 1.0 - 1e-6) <= verdict.lower <= delta
 
 
@@ -345,13 +348,107 @@ def test_unsafe_claims_are_rejected(certificates):
     ],
 )
 def test_no_file_runs_away(certificates, path, value):
-    data = json.loads(json.dumps(certificates[0]))
+    with pytest.raises(check.Rejected):
+        check.check_text(changed(certificates[0], path, value))
+
+
+def changed(certificate, path, value):
+    """Return the text of a certificate in which one value is another."""
+    data = json.loads(json.dumps(certificate))
     place = data
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
+    return json.dumps(data)
+
+
+COUNT, CLAIM = ("composition", 0, "count"), ("claim",)
+NOISE = ("composition", 0, "mechanism", "mechanism", "noise_multiplier")
+PROOF = ("proofs", 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        *((COUNT, value) for value in (-1, 0, True, 1000.0, 1001, 999, "1000", None, 10**4000)),
+        *((NOISE, value) for value in (0.0, -1.0, 0.999, math.inf, math.nan, None)),
+        (("composition", 0, "mechanism", "sample_rate"), None),
+        (("composition", 0, "mechanism", "sample_rate"), 1.0),
+        (("composition", 0, "mechanism", "mechanism", "type"), "Laplace"),
+        (("composition",), []),
+        (("adjacency",), "replace_one"),
+        (("adjacency",), ["add_remove"]),
+        *(((*CLAIM, "delta"), value) for value in ("0x1.8p+0", "-0x1.0p-10", "-0x0.0p+0", "nan")),
+        *(((*CLAIM, "epsilon"), value) for value in ("-0x1.0p+0", "inf", "0x1.0p+9999", 1e400)),
+        *(((*CLAIM, "delta_lower"), value) for value in ("0x1.0p+0", "0x1.0p-16", "nan")),
+        (("proofs",), []),
+        ((*PROOF, "directions"), ["add"]),
+        ((*PROOF, "directions"), ["remove", "add"]),
+        ((*PROOF, "parts"), []),
+        ((*PROOF, "nodes"), 2),
+        *(((*PROOF, "step"), value.hex()) for value in (1e30, 1e-12, 0.0, -1.0)),
+        *(((*PROOF, "tilt"), value.hex()) for value in (1e8, 1e-12, 0.0)),
+        *(((*PROOF, "parts", 0, name), "0x1.0p+1") for name in ("spacing", "strip", "shift")),
+        ((*PROOF, "parts", 0, "spacing"), (1e-9).hex()),
+        (("theorems",), ["T1", "T3", "T4", "T5", "T7", "T7"]),
+        (("theorems",), ["T7", "T5", "T4", "T3", "T1"]),
+    ],
+)
+def test_hostile_numbers_of_a_line(certificates, path, value):
     with pytest.raises(check.Rejected):
-        check.check_text(json.dumps(data))
+        check.check_text(changed(certificates[0], path, value))
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("pure", (*PROOF, "size"), 1),
+        ("pure", (*PROOF, "parts", 0, "points"), 10**9),
+        ("pure", (*PROOF, "parts", 0, "points"), 2**21),
+        ("pure", (*PROOF, "parts", 0, "first"), "0x1.0p+3"),
+        ("pure", ("composition", 0, "mechanism", "epsilon"), 0.1000001),
+        ("pure", COUNT, 10**12),
+        ("one Gaussian", ("adjacency",), "replace_one"),
+        ("discrete Gaussian", ("composition", 0, "mechanism", "sensitivity"), 0),
+        ("discrete Gaussian", ("composition", 0, "mechanism", "sensitivity"), 3),
+        ("discrete Gaussian", ("composition", 0, "mechanism", "sigma"), 0.01),
+        ("an epoch", (*PROOF, "parts", 0, "inversion", "nodes"), 2),
+        pytest.param(
+            *("an epoch", (*PROOF, "parts", 0, "inversion", "nodes"), 10**6), marks=pytest.mark.slow
+        ),
+        ("an epoch", (*PROOF, "parts", 0, "inversion", "step"), "0x1.0p+9"),
+        ("an epoch", ("composition", 0, "mechanism", "steps"), 99),
+    ],
+)
+def test_hostile_numbers_of_a_lattice(name, path, value):
+    parts, delta = EXACT[name]
+    made = account(parts).certificate(delta=delta)
+    with pytest.raises(check.Rejected):
+        check.check_text(changed(made, path, value))
+
+
+def test_the_order_of_proofs_and_parts(certificates):
+    made = certificates[0]
+    swapped = {**made, "proofs": made["proofs"][::-1]}  # each still names its direction
+    assert check.check_text(json.dumps(swapped)).delta == check.check_text(json.dumps(made)).delta
+    for proofs in ([made["proofs"][0]] * 2, made["proofs"] * 2, made["proofs"][:1]):
+        with pytest.raises(check.Rejected, match="each once"):
+            check.check_text(json.dumps({**made, "proofs": proofs}))
+
+
+def test_a_name_is_given_once(certificates):
+    text = json.dumps(certificates[0])
+    count = f'"count": {certificates[0]["composition"][0]["count"]}'
+    twice = text.replace(count, f'"count": 1, {count}')
+    assert twice != text
+    with pytest.raises(check.Rejected, match="must be given once"):
+        check.check_text(twice)
+
+
+def test_a_weak_claim_is_true(certificates):
+    weak = {"epsilon": "0x0.0p+0", "delta": "0x1.0p+0", "delta_lower": "0x0.0p+0"}
+    made = account([(Gaussian(1.0), 1)]).certificate(epsilon=0.0)
+    assert check.check_text(json.dumps({**made, "claim": weak})).delta == 1.0
 
 
 @pytest.mark.parametrize(

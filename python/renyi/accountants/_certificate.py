@@ -34,12 +34,14 @@ FAR = 5.0  # the same where a direction is far below the other one
 MOST_NODES = 30_000
 MOST_SIZE = 2**19
 MOST_INVERTED = 1500  # nodes of the curve of random allocation, each an integral
+BEYOND = 1.1  # of the largest loss: the last points of a coarse lattice lie beyond it
 ALLOCATED = 12.0  # as DEPTH, where the losses of random allocation are cut
 LADDER = np.geomspace(1e-6, 1e6, 241)
 
 Array = npt.NDArray[np.float64]
 Proof = dict[str, Any]
 Laws = list[Any]  # of `check.Law` and int
+Curves = Sequence[tuple[int, Callable[[Any], Any]]]
 Places = Sequence[tuple[float, int]]
 Proofs = Callable[[Laws, str, float, float], Iterator[Proof]]
 
@@ -355,7 +357,7 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
     """Yield proofs by lattice laws, finer and finer."""
     least = math.log(delta) - ALLOCATED
     parts = [
-        (_inverted(law, _reach(law, least - math.log(n)), 2.0 * least), n)
+        (_inverted(law, BEYOND * _reach(law, least - math.log(n)), 2.0 * least), n)
         if law.kind == "allocation"
         else (law, n)
         for law, n in parts
@@ -366,13 +368,14 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
     kinds = {law.kind for law, _ in parts}
     tight = 1e-9 if kinds == {"gaussian"} else 1e-5 if "allocation" in kinds else 1e-6
     wanted, lengths = math.log(delta), np.array([high - low for low, high in ends])
+    curves = [(count, check.curve(law, side)) for law, count in parts]
     if exact:  # losses just below nodes, which are then moved up by little
         ends = [(low + 2.0**-50 * max(abs(low), abs(high)), high) for low, high in ends]
     for step in [exact] if exact else [_aligned(lengths, 100 * 2**k) for k in range(14)]:
         places = [(low, math.ceil((high - low) / step) + 2) for low, high in ends]
         if sum(points for _, points in places) > MOST_SIZE:
             break
-        lattice = _Lattice(parts, places, side, step, epsilon)
+        lattice = _Lattice(curves, places, step, epsilon)
         place = _placed(lattice.log_chernoff, wanted)
         # Rounding adds half its variance times t (t + 1) to the log moments.
         error = uses * place.tilt * (place.tilt + 1.0) * step * step / 12.0
@@ -399,10 +402,10 @@ def _aligned(lengths: Array, points: int) -> float:
 class _Lattice:
     """A composition of lattice laws in doubles."""
 
-    def __init__(self, parts: Laws, places: Places, side: str, step: float, epsilon: float) -> None:
-        pairs = list(zip(parts, places, strict=True))
-        self._laws = [(n, *_masses(law, side, *place, step)) for (law, n), place in pairs]
-        self._lead = sum(n * first for (_, n), (first, _) in pairs) - epsilon
+    def __init__(self, curves: Curves, places: Places, step: float, epsilon: float) -> None:
+        pairs = list(zip(curves, places, strict=True))
+        self._laws = [(n, *_masses(known, *place, step)) for (n, known), place in pairs]
+        self._lead = sum(n * first for (n, _), (first, _) in pairs) - epsilon
         self._step = step
 
     def log_chernoff(self, t: float) -> float:
@@ -543,11 +546,10 @@ def _common_step(parts: Laws) -> float | None:
     return step if np.abs(whole - np.rint(whole)).max() < 1e-9 else None
 
 
-def _masses(law: Any, side: str, first: float, points: int, step: float) -> tuple[Array, Array]:
+def _masses(known: Any, first: float, points: int, step: float) -> tuple[Array, Array]:
     """Return places and log masses of a lattice law, those that are seen in doubles."""
     coarse = max(points // 2000, 1)
     nodes = [arb(first) + m * arb(step) for m in range(0, points, coarse)]
-    known = check.curve(law, side)
     masses, _ = check.lattice_law([known(x) for x in nodes], nodes)
     logs = [float(p.mid().log()) if p.mid() > 0 else -math.inf for p in masses]
     return coarse * np.arange(len(logs), dtype=np.float64), np.array(logs)
