@@ -132,7 +132,8 @@ def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName)
     if rate == 1.0:
         return gaussian_pair(distance(adjacency) / noise if noise else math.inf)
     if records > 1:
-        if records > LARGEST_MU_OF_GROUP * noise:
+        is_sure = records * -math.log1p(-rate) > MOST_SURE
+        if records > (LARGEST_MU if is_sure else LARGEST_MU_OF_GROUP) * noise:
             return Pair.bracketed(REVEALED, NOTHING)
         pair = Pair.sampled_group(rate, noise, records, adjacency == REPLACE)
         return pair if direction == "remove" else pair.reversed()
