@@ -146,7 +146,7 @@ def test_records_that_are_not_aligned_are_never_worse(dimension, settings):
 
 @pytest.mark.parametrize("settings", [6, pytest.param(300, marks=pytest.mark.slow)])
 def test_records_that_come_instead(settings):
-    """Two dimensions, any directions; on the line with opposite ones what is handed out is reached."""
+    """In two dimensions, any directions; opposite ones reach what is handed out."""
     random = np.random.default_rng(5)
     edges = np.linspace(-11.0, 11.0, 201)
     for _ in range(settings):

@@ -138,7 +138,9 @@ def step_pair(
         is_sure = records * -math.log1p(-rate) > MOST_SURE
         if records > (LARGEST_MU if is_sure else LARGEST_MU_OF_GROUP) * noise:
             return Pair.bracketed(REVEALED, NOTHING)
-        pair = Pair.sampled_group(rate, noise, records, records if adjacency == REPLACE else instead)
+        pair = Pair.sampled_group(
+            rate, noise, records, records if adjacency == REPLACE else instead
+        )
         return pair if direction == "remove" else pair.reversed()
     if adjacency == REPLACE:
         if noise == 0.0:
