@@ -31,7 +31,6 @@ from renyi.mechanisms.algebra import (
 )
 from renyi.mechanisms.steps import (
     LARGEST_GROUP,
-    LARGEST_INSTEAD,
     LARGEST_MU,
     MOST_SURE,
     NOTHING,
@@ -276,8 +275,8 @@ class GroupSampled(Sampling):
         The most that one person has, in [1, 1000]. Which ones a person has must not depend on what
         others have.
     instead : int
-        The most that come in their place, in [0, 100], where a person's data change: some records
-        are removed and others are added. For adjacency "add_remove" only.
+        The most that come in their place, in [0, 1000 / records], where a person's data change:
+        some records are removed and others are added. For adjacency "add_remove" only.
 
     Raises
     ------
@@ -318,11 +317,12 @@ class GroupSampled(Sampling):
 
     def __post_init__(self) -> None:
         gaussian_of(self.mechanism)
+        records = uses_of(self.records, "records", 1, LARGEST_GROUP)
         set_fields(
             self,
             sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
-            records=uses_of(self.records, "records", 1, LARGEST_GROUP),
-            instead=uses_of(self.instead, "instead", 0, LARGEST_INSTEAD),
+            records=records,
+            instead=uses_of(self.instead, "instead", 0, LARGEST_GROUP // records),
         )
 
     def _headline(self) -> str:
@@ -356,7 +356,7 @@ class GroupSampled(Sampling):
     def for_group(self, size: int) -> Mechanism | None:
         """Return the mechanism for the records of ``size`` people, if these are not too many."""
         records, instead = self.records * size, self.instead * size
-        if records > LARGEST_GROUP or instead > LARGEST_INSTEAD:
+        if records * max(instead, 1) > LARGEST_GROUP:
             return None
         return GroupSampled(self.mechanism, self.sample_rate, records, instead)
 

@@ -21,8 +21,7 @@ REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 
 # The domain of the engine. What lies outside is accounted as something less private inside, or
 # bracketed by pairs on either side: these numbers affect width, not validity.
-LARGEST_GROUP = 1000  # records
-LARGEST_INSTEAD = 100  # of others that come in their place
+LARGEST_GROUP = 1000  # records, times those that come instead
 LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
 LARGEST_MU_OF_GROUP = 1e6  # of all records together

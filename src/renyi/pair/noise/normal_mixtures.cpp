@@ -303,9 +303,17 @@ Spans NormalMixtures::spans(Side, const Fineness& fineness) const {
 
 std::pair<NormalMixture, NormalMixture> NormalMixtures::mixtures() const {
     std::pair<NormalMixture, NormalMixture> found;
+    const auto add = [](NormalMixture& to, double weight, double mean) {
+        const auto same = std::ranges::find(to, mean, &NormalComponent::mean);
+        if (same != to.end()) {
+            same->weight += weight;
+        } else {
+            to.push_back({weight, mean});
+        }
+    };
     for (const NormalMove& move : moves_) {
-        found.first.push_back({move.weight, move.to});
-        found.second.push_back({move.weight, move.from});
+        add(found.first, move.weight, move.to);
+        add(found.second, move.weight, move.from);
     }
     return found;
 }
