@@ -107,9 +107,8 @@ cdef extern from * nogil:
                                               double sigma) {
         return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(weights, means, sigma));
     }
-    renyi::PairPointer make_sampled_group(double rate, double sigma, int records, bool is_replaced) {
-        return make_pair<renyi::NormalMixtures>(
-            renyi::NormalMixtures::group({rate, sigma, 1.0, records}, is_replaced));
+    renyi::PairPointer make_sampled_group(double rate, double sigma, int records, int others) {
+        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::group({rate, sigma, 1.0, records}, others));
     }
 
     }  // namespace
@@ -120,7 +119,7 @@ cdef extern from * nogil:
     PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
     PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
     PairPointer make_replaced_gaussian(vector[double] weights, vector[double] means, double sigma)
-    PairPointer make_sampled_group(double rate, double sigma, int records, cbool is_replaced)
+    PairPointer make_sampled_group(double rate, double sigma, int records, int others)
     PairPointer make_allocation "make_pair<renyi::AllocationPair>"(double sigma, double batches)
     PairPointer make_allocated "make_pair<renyi::AllocatedPair>"(PairPointer base, double steps)
     PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
@@ -215,10 +214,11 @@ cdef class Pair:
         return only_one(arguments, make_replaced_gaussian(weights, means, sigma))
 
     @staticmethod
-    def sampled_group(double rate, double sigma, int records, bint replaced):
-        """The same of records that each enter a sample by their own coin; or, not replaced, against none of them."""
-        arguments = ("sampled_group", rate, sigma, records, replaced)
-        return only_one(arguments, make_sampled_group(rate, sigma, records, replaced))
+    def sampled_group(double rate, double sigma, int records, int others):
+        """The same of records that each enter a sample by their own coin, against others that move in the other
+        direction; 0: against none."""
+        arguments = ("sampled_group", rate, sigma, records, others)
+        return only_one(arguments, make_sampled_group(rate, sigma, records, others))
 
     @staticmethod
     def generalised_gaussian(double shape, double scale):

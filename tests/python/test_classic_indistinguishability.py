@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pair_reference import gaussian, laplace
 
-from renyi import Laplace
+from renyi import Laplace, pairs
 from renyi.theory.indistinguishability import (
     common_part,
     indistinguishability,

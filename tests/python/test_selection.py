@@ -63,7 +63,7 @@ LAWS = {
 
 @pytest.mark.parametrize("law", LAWS)
 def test_finite_mechanisms_in_every_order(law):
-    phi, rng, ratios = generating_function(*law), np.random.default_rng(7), []
+    phi, rng, ratios, parts = generating_function(*law), np.random.default_rng(7), [], []
     for _ in range(3):
         p, q = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
         p, q = 0.6 * p + 0.4 * q, q
@@ -77,11 +77,14 @@ def test_finite_mechanisms_in_every_order(law):
         for epsilon in (0.0, 0.3, 1.0, 2.0):
             for direction, one, other in (("remove", best_p, best_q), ("add", best_q, best_p)):
                 worst = np.maximum(one - math.exp(epsilon) * other, 0.0).sum(axis=1).max()
-                bound = accountant.get_delta(epsilon, direction=direction)
+                low, bound = accountant.get_delta_bounds(epsilon, direction=direction)
                 assert bound >= worst * (1 - 1e-12)
+                assert low <= min(bound, worst * 1.01)  # by coins its outcomes have parts
                 if worst > 1e-3:
                     ratios.append(worst / bound)
+                    parts.append(low / worst)
     assert max(ratios) > 0.6  # atoms cannot be split between events: a gap remains
+    assert max(parts) > 0.9
 
 
 @pytest.mark.parametrize(("trials", "p"), [(10, 0.4), (3, 1.0), (20, 0.01)])
@@ -132,6 +135,9 @@ def test_gaussian_runs(sigma, shape, gamma, attack, bound, ratio):
     phi = generating_function(shape, gamma)
     reached = optimize.brentq(lambda e: gaussian_attack(1 / sigma, phi, e) - DELTA, 0.1, 9.0)
     assert attack * 0.999 < reached < found < 1.006 * reached
+    low, high = PLDAccountant().compose(run).get_epsilon_bounds(DELTA)
+    assert 0.99 * reached < low < 1.0002 * reached  # of a grid
+    assert high == found
 
 
 @pytest.mark.parametrize(("gamma", "bound"), [(0.1, 1.054), (0.01, 1.372)])
@@ -143,6 +149,8 @@ def test_sampled_runs(gamma, bound):
     sides = [found.get_epsilon(DELTA, direction=side) for side in ("remove", "add")]
     assert max(sides) == found.get_epsilon(DELTA)
     assert sides[0] != sides[1]
+    low, high = found.get_epsilon_bounds(DELTA)
+    assert 0.98 * high < low < high
 
 
 @pytest.mark.parametrize(("shape", "limit"), [(1.0, 3.0), (0.0, 2.0), (-0.5, 1.5)])

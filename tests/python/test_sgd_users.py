@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from each import each
+from examples import user_sampling
 
 from renyi import Gaussian, PLDAccountant
 from renyi.samplers import bound_contributions
@@ -157,3 +158,10 @@ def test_the_table_of_the_page():
         compare_user_sampling(
             10, 2, 3, target_epsilon=1.0, target_delta=1e-5, steps=5, records_drawn=2
         )
+
+
+def test_the_figure_of_both_ways(tmp_path, capsys):
+    assert user_sampling.ratio(1, 1, 8.0) == pytest.approx(1.0, rel=1e-6)
+    assert 0.974 < user_sampling.ratio(64, 1, 8.0) < user_sampling.ratio(2, 1, 8.0) < 1.0
+    found = [user_sampling.ratio(rows, rows, epsilon) for epsilon in (0.5, 8.0) for rows in (2, 64)]
+    assert found == pytest.approx([1.006, 2.891, 1.217, 15.390], abs=6e-4)

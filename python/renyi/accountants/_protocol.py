@@ -186,7 +186,7 @@ class Accountant(Risks[Part]):
         if least is None:
             return ends
         flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
-        low = np.minimum(np.ravel(ends[0]), least.epsilon_brackets(flat)[0])
+        low = np.minimum(least.epsilon_brackets(flat)[0], np.ravel(ends[1]))
         return _ends(np.array([low, np.ravel(ends[1])]), shape)
 
     def _epsilon_ends(
@@ -240,7 +240,7 @@ class Accountant(Risks[Part]):
         if least is None:
             return ends
         flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
-        low = np.minimum(np.ravel(ends[0]), least.delta_brackets(flat)[0])
+        low = np.minimum(least.delta_brackets(flat)[0], np.ravel(ends[1]))
         return _ends(np.array([low, np.ravel(ends[1])]), shape)
 
     def _delta_ends(

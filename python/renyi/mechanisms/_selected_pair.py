@@ -132,6 +132,17 @@ class Runs:
         """Return phi'(1 - x), rounded down."""
         return self.mean * np.exp(-self._fall(x, self._rates[1]) * (1.0 + 2.0**-49)) / UP
 
+    def mass(self, x: Array, width: Array) -> Array:
+        """Return phi(1 - x) - phi(1 - x - width), about, to 1e-13 of itself."""
+        rate, power = self._rates[1], self._power - 1.0
+        if power == math.inf:
+            return np.asarray(np.exp(-rate * x) * -np.expm1(-rate * width))
+        left = np.maximum(1.0 + rate * x, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fall = np.log1p(np.maximum(rate * width / left, -1.0))
+            part = fall if power == 0.0 else -np.expm1(-power * fall) / power
+            return np.nan_to_num(self.mean / rate * left**-power * part)
+
     def slope(self, x: Array) -> Array:
         """Return -d/dx log phi'(1 - x), at the second rate; inf where phi' is 0."""
         rate = self._rates[1]
@@ -206,6 +217,77 @@ def selected(runs: Runs, run: FinitePair) -> tuple[Array, Array]:
     forward, reverse = _profile(runs, run), run.reversed()
     same = np.array_equal(run.p, reverse.p) and np.array_equal(run.q, reverse.q)
     return finite_pair(forward, forward if same else _profile(runs, reverse))
+
+
+# What an order of scores attains, of a pair that a run dominates.
+
+ATTAINED_ERROR = 1e-11  # relative, of masses
+LEAST_POINT = 1e-13  # of masses, nearer to an end of the trade-off curve none are followed
+ON_TOP = (0.0, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7)  # of P
+REFERENCE = 1e-6  # delta for which one of these is chosen
+
+
+def attained_points(t: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return (Q, P) of events that exist, by brackets of delta at rising t: lines below delta.
+
+    Of t_i < t < t_j, neighbours, delta is above both lines that neighbouring chords become beyond
+    their ends; a line through both values is lowered until it is below these. Beyond t_j its slope
+    is to be at most that of the chord, before t_i at least.
+    """
+    step = np.diff(t)
+    least, most = (low[1:] - high[:-1]) / step, (high[1:] - low[:-1]) / step  # slopes
+    i = np.arange(1, step.size - 1)
+    before, after = least[i - 1], most[i + 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cross = np.clip(
+            (low[i + 1] - low[i] + before * t[i] - after * t[i + 1]) / (before - after),
+            t[i],
+            t[i + 1],
+        )
+    below = np.maximum(low[i] + before * (cross - t[i]), low[i + 1] + after * (cross - t[i + 1]))
+    start = np.minimum(low[i], low[i + 1] - least[i] * step[i])
+    gap = np.maximum(start + least[i] * (cross - t[i]) - below, 0.0)
+    value = start - gap - (most[i] - least[i]) * t[i]  # at t_i
+    q, p = -least[i] * UP, (value - least[i] * t[i]) / UP
+    kept = (p > LEAST_POINT) & (q < 1.0) & np.isfinite(p) & np.isfinite(q)
+    return q[kept], np.minimum(p[kept], 1.0)
+
+
+def attained(runs: Runs, forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
+    """Return masses of the best of several runs in some order of scores.
+
+    ``forward`` and ``backward`` are points of `attained_points` of (P, Q) and of (Q, P). Outcomes
+    of low loss are on top, as good as one of `ON_TOP` makes it, then all by falling loss.
+    """
+    x = np.concatenate([[0.0], forward[0], 1.0 - backward[1], [1.0]])
+    y = np.concatenate([[0.0], forward[1], 1.0 - backward[0], [1.0]])
+    inside = (y == 0.0) | (y >= 1.0) | (y < 1.0 - LEAST_POINT)
+    q, lower = lower_hull(x[inside], -y[inside])
+    run = np.diff(-lower), np.diff(q)  # by falling loss
+    found = [_winner(runs, run, part) for part in ON_TOP]
+    return max(found, key=_epsilon_of)
+
+
+def _winner(runs: Runs, run: tuple[Array, Array], part: float) -> FinitePair:
+    top = np.cumsum(run[0][::-1])[::-1] <= part
+    order = np.concatenate([np.flatnonzero(top), np.flatnonzero(~top)])
+    masses = []
+    for mass in run:
+        mass = np.maximum(mass[order], 0.0)
+        above = np.minimum(np.cumsum(mass) - mass, 1.0)
+        won = runs.mass(above, np.minimum(mass, 1.0 - above))
+        none = max(1.0 - math.fsum(won), 0.0)
+        masses.append(np.append(won, none) / (math.fsum(won) + none))
+    return FinitePair(*masses)
+
+
+def _epsilon_of(pair: FinitePair) -> float:
+    low, high = 0.0, LARGEST_EPSILON
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        above = np.maximum(pair.p - math.exp(middle) * pair.q, 0.0).sum() > REFERENCE
+        low, high = (middle, high) if above else (low, middle)
+    return low
 
 
 def _profile(runs: Runs, run: FinitePair) -> tuple[Array, Array]:

@@ -20,7 +20,15 @@ from renyi._engine import (
     wide_brackets,
 )
 from renyi._validation import Range, float_above, number_in, real_of, shortest
-from renyi.mechanisms._selected_pair import Runs, finite_pair, log_ratio, selected
+from renyi.mechanisms._selected_pair import (
+    ATTAINED_ERROR,
+    Runs,
+    attained,
+    attained_points,
+    finite_pair,
+    log_ratio,
+    selected,
+)
 from renyi.mechanisms.algebra import (
     Mechanism,
     UnsupportedMechanismError,
@@ -62,7 +70,8 @@ class RepeatAndSelect(Mechanism):
     ----------
     Papernot, Steinke 2022, arXiv 2110.03620, Theorems 2 and 6, for Rényi divergences. The pair is
     read from the privacy profile of a run, see `renyi.mechanisms._selected_pair`; so is the Rényi
-    curve of a binomial number of runs.
+    curve of a binomial number of runs. Lower ends are those of some order of scores, of a run that
+    has this profile.
 
     Examples
     --------
@@ -118,6 +127,18 @@ class RepeatAndSelect(Mechanism):
         p, q = selected(Runs(self.mean, self.shape), run)
         return Pair.bracketed(Pair.discrete(p, q), NOTHING)
 
+    def attained_pair(self, adjacency: Adjacency, direction: DirectionName) -> tuple[Pair, float]:
+        """Return the pair of some order of scores, of a run whose privacy profile is attained."""
+        found = []
+        for side in _sides(self.mechanism, adjacency):
+            epsilons = _profile([side], LEAST_ATTAINED, POINTS_ATTAINED[side.by_lattice])[0]
+            found.append(attained_points(np.exp(epsilons), *side.brackets(epsilons)))
+        forward, backward = found[0], found[-1]
+        if direction == "add":
+            forward, backward = backward, forward
+        p, q = attained(Runs(self.mean, self.shape), forward, backward)
+        return Pair.discrete(p, q), ATTAINED_ERROR
+
     def _profiles(self, adjacency: Adjacency) -> tuple[Profile, Profile]:
         """Return the profiles of a run, of a record removed and of one added."""
         sides = _sides(self.mechanism, adjacency)
@@ -157,6 +178,7 @@ ANCHORS = 16  # points that are found by epsilon, which takes a search; others b
 FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
 LEAST_DELTA = 1e-250
 LEAST, POINTS = (1e-60, 1e-25), (800, 120)  # of what becomes a pair; where lattices answer
+LEAST_ATTAINED, POINTS_ATTAINED = 1e-13, (300, 80)
 LATTICE_RTOL, LATTICE_POINTS = 1e-4, 2**16  # a hundred questions in a second
 LARGEST_EPSILON = 700.0
 WIDE = 2e-5
@@ -227,6 +249,9 @@ class _Upper:
         return isinstance(self._curve, LossComposition)
 
     def deltas(self, epsilons: Array) -> Array:
+        return np.asarray(self.brackets(epsilons)[1])
+
+    def brackets(self, epsilons: Array) -> Array:
         found = np.empty((2, epsilons.size))
         if isinstance(self._curve, LossComposition):
             found[:] = np.transpose([self._curve.delta_bounds(e) for e in epsilons.tolist()])
@@ -234,8 +259,8 @@ class _Upper:
             self._curve.delta_into(epsilons, found)
         for i in wide_brackets(found, WIDE):
             found[1, i] = min(found[1, i], self._renyi.delta(float(epsilons[i]))[0])
-        found[1, epsilons >= self.largest_loss] = 0.0
-        return np.asarray(np.clip(found[1], 0.0, 1.0))
+        found[:, epsilons >= self.largest_loss] = 0.0
+        return np.asarray(np.clip(found, 0.0, 1.0))
 
     def epsilons(self, deltas: Array) -> Array:
         found = np.empty((2, deltas.size))

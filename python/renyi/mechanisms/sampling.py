@@ -274,6 +274,9 @@ class GroupSampled(Sampling):
     records : int
         The most that one person has, in [1, 1000]. Which ones a person has must not depend on what
         others have.
+    instead : int
+        The most that come in their place, in [0, 1000 / records], where a person's data change:
+        some records are removed and others are added. For adjacency "add_remove" only.
 
     Raises
     ------
@@ -283,8 +286,9 @@ class GroupSampled(Sampling):
     Notes
     -----
     The pair is the binomial mixture of N(k, sigma^2) against N(0, sigma^2), in both directions;
-    where records are replaced, of N(-k, sigma^2) against that of N(k, sigma^2). For samples of
-    fixed size no such theorem is known.
+    where records are replaced, or others come instead, against that of N(-k, sigma^2). No such
+    theorem is known for samples of fixed size, random allocation and noise that is not Gaussian:
+    there ``group_size`` takes a chain of neighbours.
 
     References
     ----------
@@ -309,38 +313,52 @@ class GroupSampled(Sampling):
     mechanism: Gaussian
     sample_rate: float
     records: int
+    instead: int = 0
 
     def __post_init__(self) -> None:
         gaussian_of(self.mechanism)
+        records = uses_of(self.records, "records", 1, LARGEST_GROUP)
         set_fields(
             self,
             sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
-            records=uses_of(self.records, "records", 1, LARGEST_GROUP),
+            records=records,
+            instead=uses_of(self.instead, "instead", 0, LARGEST_GROUP // records),
         )
+
+    def _headline(self) -> str:
+        line = Sampling._headline(self)
+        return f"{line[:-4]}, or up to {self.instead} instead, of" if self.instead else line
+
+    def check_adjacency(self, adjacency: Adjacency) -> None:
+        """Raise `UnsupportedMechanismError` unless it holds for an adjacency."""
+        Sampling.check_adjacency(self, adjacency)
+        if self.instead and adjacency != "add_remove":
+            raise UnsupportedMechanismError(
+                self, "records that come instead are for adjacency 'add_remove'"
+            )
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         noise = self.mechanism.noise_multiplier
         if self.sample_rate == 1.0:
-            return pair_of(self.mechanism.for_group(self.records), adjacency, direction)
+            moved = self.mechanism.for_group(self.records + self.instead)
+            return pair_of(moved, adjacency, direction)
         step = within_domain(SampledStep(self.sample_rate, noise, self.records))
-        return NOTHING if step is None else step_pair(step, adjacency, direction)
+        return NOTHING if step is None else step_pair(step, adjacency, direction, self.instead)
 
     @property
     def sampled_group(self) -> SampledStep | None:
         """The step, where the chance that no record is drawn is within the range of doubles."""
         rate = self.sample_rate
-        if rate == 1.0 or self.records * -math.log1p(-rate) > MOST_SURE:
+        if self.instead or rate == 1.0 or self.records * -math.log1p(-rate) > MOST_SURE:
             return None
         return SampledStep(rate, self.mechanism.noise_multiplier, self.records)
 
     def for_group(self, size: int) -> Mechanism | None:
         """Return the mechanism for the records of ``size`` people, if these are not too many."""
-        records = self.records * size
-        return (
-            GroupSampled(self.mechanism, self.sample_rate, records)
-            if records <= LARGEST_GROUP
-            else None
-        )
+        records, instead = self.records * size, self.instead * size
+        if records * max(instead, 1) > LARGEST_GROUP:
+            return None
+        return GroupSampled(self.mechanism, self.sample_rate, records, instead)
 
 
 @dataclass(frozen=True, slots=True)

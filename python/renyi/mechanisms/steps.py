@@ -21,7 +21,7 @@ REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 
 # The domain of the engine. What lies outside is accounted as something less private inside, or
 # bracketed by pairs on either side: these numbers affect width, not validity.
-LARGEST_GROUP = 1000  # records
+LARGEST_GROUP = 1000  # records, times those that come instead
 LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
 LARGEST_MU_OF_GROUP = 1e6  # of all records together
@@ -122,7 +122,9 @@ def gaussian_pair(mu: float) -> Pair:
     return Pair.gaussian(mu)
 
 
-def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName) -> Pair:
+def step_pair(
+    step: SampledStep, adjacency: Adjacency, direction: DirectionName, instead: int = 0
+) -> Pair:
     """Return the pair of a step.
 
     With replaced records it is ((1-q) N(0) + q N(-1), (1-q) N(0) + q N(1)), exact for Gaussian
@@ -131,10 +133,13 @@ def step_pair(step: SampledStep, adjacency: Adjacency, direction: DirectionName)
     rate, noise, records = step
     if rate == 1.0:
         return gaussian_pair(distance(adjacency) / noise if noise else math.inf)
-    if records > 1:
-        if records > LARGEST_MU_OF_GROUP * noise:
+    if records > 1 or instead:
+        is_sure = records * -math.log1p(-rate) > MOST_SURE
+        if records > (LARGEST_MU if is_sure else LARGEST_MU_OF_GROUP) * noise:
             return Pair.bracketed(REVEALED, NOTHING)
-        pair = Pair.sampled_group(rate, noise, records, adjacency == REPLACE)
+        pair = Pair.sampled_group(
+            rate, noise, records, records if adjacency == REPLACE else instead
+        )
         return pair if direction == "remove" else pair.reversed()
     if adjacency == REPLACE:
         if noise == 0.0:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "renyi/curve/curve_root.hpp"
+#include "renyi/fp/lanes.hpp"
 #include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
 
@@ -276,6 +277,114 @@ Bracket single_step_epsilon(const SingleStep& s, double delta) noexcept {
 
 namespace {
 
+// One step of a group. The loss rises with y, the output or, of `add`, minus the output: with the event E of outputs
+// beyond the place where it is eps,
+//     delta(eps) = P(E) - e^eps Q(E),
+// which no other event exceeds. An event that holds E and has losses of at least eps - eta is below by at most
+// (1 - e^-eta) e^eps Q.
+class GroupStep {
+public:
+    GroupStep(const SampledStep& step, SampledPair pair)
+        : law_(step, pair),
+          first_(-kFarthest - (pair == SampledPair::remove ? 0.0 : step.records * law_.c)),
+          last_(kFarthest + (pair == SampledPair::add ? 0.0 : step.records * law_.c)) {}
+
+    Bracket delta(double eps) const {
+        const auto [before, beyond] = ends([&](const Place& at) { return at.loss + at.error <= eps; });
+        if (before.y == beyond.y && before.y == last_) return {0.0, kSmallestNormal};
+        if (before.y == beyond.y) {  // all outputs
+            const double all = std::max(-std::expm1(eps), 0.0);
+            return {all * lowered(8), all * raised(8) + kSmallestNormal};
+        }
+        return delta_from(before.y, eps, eps - before.loss + before.error);
+    }
+
+    Bracket epsilon(double delta) const {
+        const auto lower = [&](const Place& at) { return delta_from(at.y, at.loss - at.error, 0.0).lower; };
+        const auto upper = [&](const Place& at) {
+            return delta_from(at.y, at.loss + at.error, 2.0 * at.error).upper;
+        };
+        const Place low = ends([&](const Place& at) { return lower(at) >= delta; }).first;
+        const Place high = ends([&](const Place& at) { return upper(at) > delta; }).second;
+        return {lower(low) >= delta ? low.loss - low.error : std::log1p(-delta) * raised(8),
+                upper(high) <= delta ? high.loss + high.error : kInfinity};
+    }
+
+private:
+    static constexpr double kFarthest = 39.0;  // from all means: beyond is less than the smallest normal number
+    static constexpr int kMostTurns = 60;
+
+    struct Place {
+        double y, loss, error;
+    };
+
+    // Next to each other, the first with the property that outputs have up to a place, the second without; both the
+    // first or the last place if all lack it or have it.
+    std::pair<Place, Place> ends(auto has) const {
+        Place at[kLanes];
+        find({first_, last_}, at);
+        Place low = at[0], high = at[1];
+        if (!has(low)) return {low, low};
+        if (has(high)) return {high, high};
+        for (int turn = 0; turn < kMostTurns; ++turn) {
+            double y[kLanes];
+            for (int i = 0; i < kLanes; ++i) y[i] = low.y + (high.y - low.y) * ((i + 1.0) / (kLanes + 1.0));
+            if (!(y[0] > low.y && y[kLanes - 1] < high.y)) break;
+            find(y, at);
+            int i = 0;
+            while (i < kLanes && has(at[i])) ++i;
+            if (i > 0) low = at[i - 1];
+            if (i < kLanes) high = at[i];
+        }
+        return {low, high};
+    }
+
+    void find(const double (&y)[kLanes], Place* at) const {
+        double x[kLanes], v[kLanes], density[kLanes], error[kLanes];
+        const double sign = law_.sign(), far = law_.records() * law_.c;
+        for (int i = 0; i < kLanes; ++i) x[i] = sign * y[i];
+        evaluate(law_, x, v, density, error);
+        for (int i = 0; i < kLanes; ++i) {
+            // Of c, and of k c x - k^2 c^2/2, where it cancels.
+            double number = law_.group->rise(x[i]).number;
+            if (law_.two_sided()) number += law_.group->rise(-x[i]).number;
+            const double moved = 4.0 * number * law_.c * (std::fabs(x[i]) + far);
+            at[i] = {y[i], sign * v[i], kUnitRoundoff * (error[i] + moved)};
+        }
+    }
+
+    // e^shift P(Y > y) for a mixture of means `move` k.
+    Certified tail(double y, double move, double shift) const {
+        const std::span<const double> log_weights = law_.group->log_weights();
+        double sum = 0.0, error = 0.0;
+        for (std::size_t k = 0; k < (move == 0.0 ? 1 : log_weights.size()); ++k) {
+            const double mean = move * static_cast<double>(k), d = y - mean;
+            const double log_weight = move == 0.0 ? 0.0 : log_weights[k], log_tail = log_normal_cdf(-d);
+            const double term = std::exp(log_weight + log_tail + shift), size = std::fabs(d);
+            sum += term;
+            error += term * (32.0 + 4.0 * (std::fabs(log_weight) + std::fabs(log_tail) + std::fabs(shift)) +
+                             4.0 * (size + 1.0) * (size + std::fabs(mean)));
+        }
+        return {sum, sum > 0.0 ? kUnitRoundoff * (error / sum + static_cast<double>(log_weights.size())) : 0.0};
+    }
+
+    Bracket delta_from(double y, double eps, double eta) const {
+        const Certified p = tail(y, law_.pair == SampledPair::add ? 0.0 : law_.c, 0.0);
+        const Certified q = tail(y, law_.pair == SampledPair::remove ? 0.0 : -law_.c, eps);
+        const double off = p.value * p.relative_error + q.value * q.relative_error, value = p.value - q.value;
+        const double upper = value + off + eta * q.value * 1.1 + kSmallestNormal;
+        return {std::max(value - off - kSmallestNormal, 0.0), std::min(upper, 1.0)};
+    }
+
+    SampledLoss law_;
+    double first_, last_;
+};
+
+std::optional<GroupStep> group_step(const SortedSteps& c, SampledPair pair) {
+    if (!c.has_groups || c.steps.size() != 1 || c.steps[0].count != 1.0) return std::nullopt;
+    return GroupStep(c.steps[0], pair);
+}
+
 // Replaced records leave the form of a single sampled step.
 bool is_closed_step(const SortedSteps& c, SampledPair pair) noexcept {
     return pair != SampledPair::replace_one && c.is_single();
@@ -294,6 +403,7 @@ std::optional<Bracket> closed_delta(const SortedSteps& c, SampledPair pair, doub
     if (is_closed_step(c, pair))
         return single_step_delta_bounds({c.steps[0].q, c.steps[0].sigma, direction_of(pair)}, epsilon);
     if (pair == SampledPair::add && epsilon >= c.largest_loss) return Bracket{0.0, 0.0};
+    if (const std::optional<GroupStep> step = group_step(c, pair)) return step->delta(epsilon);
     return std::nullopt;
 }
 
@@ -306,6 +416,10 @@ std::optional<Bracket> closed_epsilon(const SortedSteps& c, SampledPair pair, do
     if (c.only_gaussian) return gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, delta); });
     if (is_closed_step(c, pair))
         return single_step_epsilon({c.steps[0].q, c.steps[0].sigma, direction_of(pair)}, delta);
+    if (const std::optional<GroupStep> step = group_step(c, pair)) {
+        const Bracket found = step->epsilon(delta);
+        return Bracket{found.lower, std::min(found.upper, pair == SampledPair::add ? c.largest_loss : kInfinity)};
+    }
     return std::nullopt;
 }
 

@@ -15,11 +15,10 @@
 #include "renyi/fp/lanes.hpp"
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/pair/composition.hpp"
-#include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/special/normal.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 #include "renyi/transform/sampled_loss.hpp"
+#include "renyi/transform/windowed_law.hpp"
 
 namespace renyi {
 
@@ -103,8 +102,8 @@ constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kRemaining = 1e-15;     // of the largest loss
 constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
-constexpr int kMostQuick = 64;  // records: of more a split sum is no slower
-constexpr double kFirstLogTilt = -5.0, kLastLogTilt = 8.0, kLogTiltError = 0.05;
+constexpr double kFirstLogTilt = -5.0, kLastLogTilt = 9.0, kLogTiltError = 0.1;
+constexpr double kNodeTarget = 25.0;  // nats
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
 constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
 
@@ -155,26 +154,29 @@ Bracket halved(Bracket b, auto is_above) noexcept {
 
 namespace {
 
-// The same where records come and go together.
+// Where records come and go together: nodes for tilts up to a farthest one, and for more if the best lies there.
 double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, double epsilon) {
-    std::vector<CountedCurve> curves{{std::make_shared<const LinearCurve>(0.5 * c.gaussian), 1.0}};
-    for (const SampledStep& s : c.steps) {
-        if (s.q == 1.0) continue;
-        if (s.records > kMostQuick) return 1.0;
-        NormalMixture p = binomial_mixture(s), q{{1.0, 0.0}};
-        if (direction == Direction::add) std::swap(p, q);
-        curves.push_back({std::make_shared<const NormalMixtureMoment>(std::move(p), std::move(q)), s.count});
-    }
-    const Least least = golden_section(kFirstLogTilt, kLastLogTilt, kLogTiltError, [&](double x) {
-        const double t = std::exp(x);
-        double exponent = log_kernel_peak(t) - t * epsilon + 1e-12 * (1.0 + t * epsilon);
-        for (const CountedCurve& k : curves) {
-            const Certified moment = k.curve->log_moment(1.0 + t).value;
-            exponent += k.count * moment.value * (1.0 + moment.relative_error) * raised(kManyRoundings);
+    const SampledPair pair = direction == Direction::add ? SampledPair::add : SampledPair::remove;
+    double found = 1.0;
+    for (double log_farthest = 2.0; log_farthest < kLastLogTilt; log_farthest += 2.0) {
+        std::vector<WindowedLaw> laws;
+        const double farthest = std::exp(log_farthest);
+        for (const SampledStep& s : c.steps) {
+            if (s.q == 1.0) continue;
+            laws.emplace_back(SampledLoss(s, pair), LossWindow{});
+            if (!laws.back().discretise(0.3 * farthest, 0.0, kNodeTarget + std::log(s.count), farthest)) return found;
         }
-        return exponent;
-    });
-    return std::min(std::exp(least.value) * raised(kManyRoundings), 1.0);
+        const Least least = golden_section(kFirstLogTilt, log_farthest, kLogTiltError, [&](double x) {
+            const double t = std::exp(x);
+            double exponent = log_kernel_peak(t) + (0.5 * c.gaussian * t * (t + 1.0) - t * epsilon);
+            auto law = laws.begin();
+            for (const SampledStep& s : c.steps) exponent += s.q < 1.0 ? s.count * law++->log_moment_above(t) : 0.0;
+            return exponent + 1e-12 * (1.0 + t * (epsilon + c.gaussian * (t + 1.0)));
+        });
+        found = std::min(found, std::exp(least.value) * raised(kManyRoundings));
+        if (least.place < log_farthest - 0.5) break;
+    }
+    return found;
 }
 
 }  // namespace

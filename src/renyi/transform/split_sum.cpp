@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/special/normal.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
@@ -24,6 +23,7 @@ constexpr double kNearestNumber = 4.0, kMostNumbers = 8.0, kRatioOfNumbers = 12.
 constexpr double kCertain = 0.55;
 constexpr double kMostError = 0.1;  // of masses, relatively
 constexpr double kMostWidth = 0.1;  // of what a base that ends the levels is found to be, relatively
+constexpr double kBoundTarget = 25.0;  // nats, of the nodes of a bound, over the number of steps
 constexpr double kLeastAbove = 0.15, kMostGrown = 3.0;  // of the loss; nats
 constexpr double kTailWidths = 7.8;                          // in widths of the outermost window
 constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
@@ -54,21 +54,23 @@ SplitSum::SplitSum(std::span<const SampledStep> steps, SampledPair pair) : pair_
             gaussian_ += s.count / (s.sigma * s.sigma);
         } else {
             steps_.push_back(s);
+            laws_.emplace_back(s, pair);
             count_ += s.count;
         }
     }
 }
 
 SplitSum::SplitSum(SampledPair pair, double count, double sigma)
-    : pair_(pair), steps_{{1.0, sigma, count}}, count_(count) {}
+    : pair_(pair), steps_{{1.0, sigma, count}}, laws_{{1.0, sigma, pair}}, count_(count) {}
 
 SplitSum SplitSum::of_ratios(double count, double sigma, SampledPair pair) { return {pair, count, sigma}; }
 
 // Standard deviation of the sum, but for what happens in less than one of e^5 runs.
 double SplitSum::spread() const {
     double variance = gaussian_;
-    for (const SampledStep& s : steps_) {
-        const SampledLoss law(s, pair_);
+    for (std::size_t k = 0; k < steps_.size(); ++k) {
+        const SampledStep& s = steps_[k];
+        const SampledLoss& law = laws_[k];
         const double far = std::sqrt(2.0 * (5.0 + std::log(s.count)));
         const double number = law.group ? law.group->rise(far).number : 1.0;
         const double end = std::min(far, 5.0) + (number - 1.0) * law.c;
@@ -87,7 +89,7 @@ double SplitSum::spread() const {
 // Of V, where it is bounded.
 double SplitSum::least_sum() const noexcept {
     double sum = 0.0;
-    for (const SampledStep& s : steps_) sum += s.count * SampledLoss(s, pair_).least();
+    for (std::size_t i = 0; i < steps_.size(); ++i) sum += steps_[i].count * laws_[i].least();
     return sum;
 }
 
@@ -110,9 +112,10 @@ std::vector<double> SplitSum::levels(double reach) const {
 // delta is left.
 std::vector<double> SplitSum::negligible_levels() const {
     std::vector<double> result;
-    for (const SampledStep& s : steps_) {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+        const SampledStep& s = steps_[i];
+        const SampledLoss& law = laws_[i];
         const double depth = kNothing + 4.0 - log_delta_ + std::log(s.count * static_cast<double>(steps_.size()));
-        const SampledLoss law(s, pair_);
         const double single =
             std::max(std::sqrt(2.0 * depth), 1.0 / s.sigma + std::sqrt(2.0 * std::max(depth + std::log(s.q), 1.0)));
         const double x = law.group ? law.group->reach(depth) : single;
@@ -204,8 +207,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     outer_ = falling(outermost, (outermost - reach) / (kAddSteep * deviations_));
     std::vector<SplitStep> steps;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-        const SampledLoss law(steps_[i], pair_);
-        SplitStep s{steps_[i].count, law, {}, {}, {}, false};
+        SplitStep s{steps_[i].count, laws_[i], {}, {}, {}, false};
         const double level = origin(s) + outer[i];
         const double width =
             pair_ == SampledPair::add ? outer_.width : std::min(outer[i] / outer_steep, (outer[i] - reach) / kTailWidths);
@@ -564,29 +566,19 @@ double log_one_above(const std::vector<double>& counts, const std::vector<Window
 
 }  // namespace
 
-namespace {
-
-constexpr double kLargestOrder = 1e6;
-constexpr double kWeightError = 0x1p-40;  // relative, of weights and means
-
-// log E_Q[(P/Q)^-s] of one step, rounded up; infinite where it is not known.
-double log_reverse_moment(const SampledLoss& law, double s) {
-    if (!law.group) {
-        const Certified a = log_a(law.q, 1.0 / law.c, -s);
-        return a.value * (1.0 + a.relative_error + 0x1p-50);
-    }
-    if (!(1.0 + s <= kLargestOrder)) return kInfinity;
-    NormalMixture p = binomial_mixture({law.q, 1.0 / law.c, 1.0, law.records()}, true);
-    const Certified k = NormalMixtureMoment({{1.0, 0.0}}, std::move(p)).log_moment(1.0 + s).value;
-    return k.value * (1.0 + k.relative_error + 0x1p-50) + kWeightError * (1.0 + s);
-}
-
-}  // namespace
-
-// log E_Q[e^{-s S}] (remove) or log E_P[e^{s S}] (add) of the whole sum, rounded up: log A at order -s.
-double SplitSum::log_whole_moment(std::span<const SplitStep> steps, double s) const {
+// log E_Q[e^{-s S}] of the whole sum, rounded up: log A at order -s. Of groups the nodes are in `whole`.
+double SplitSum::log_whole_moment(std::span<const SplitStep> steps,
+                                  const std::vector<std::optional<WindowedLaw>>& whole, double s) const {
     double k = 0.5 * gaussian_ * s * (s + 1.0) * raised(6);
-    for (const SplitStep& step : steps) k += step.count * log_reverse_moment(step.law, s);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const SampledLoss& law = steps[i].law;
+        if (whole[i]) {
+            k += steps[i].count * whole[i]->log_moment_above(s);
+        } else {
+            const Certified a = log_a(law.q, 1.0 / law.c, -s);
+            k += steps[i].count * (a.value * (1.0 + a.relative_error + 0x1p-50));
+        }
+    }
     return k;
 }
 
@@ -597,10 +589,22 @@ void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<Win
     closed_.gap_tilt = 1.0;
     closed_.log_gap = std::log(-std::expm1(closed_.reverse)) + 1e-9;
     const double known = std::log(std::max(closed_part(epsilon).value, 0.0));
+    if (closed_.log_gap + closed_.gap_tilt * epsilon < known - kDepth) return;
+    const double farthest = kGapTilts[std::size(kGapTilts) - 1] / margin;
+    std::vector<std::optional<WindowedLaw>> whole;
+    for (const SplitStep& step : steps) {
+        whole.emplace_back();
+        if (!step.law.group) continue;
+        SampledLoss without = step.law;
+        without.pair = SampledPair::add;
+        whole.back().emplace(without, LossWindow{});
+        const double target = kBoundTarget + std::log(count_);
+        if (!whole.back()->discretise(kGapTilts[0] / margin, 0.0, target, farthest)) return;
+    }
     for (const double factor : kGapTilts) {
         if (closed_.log_gap + closed_.gap_tilt * epsilon < known - kDepth) break;
         const double s = factor / margin;
-        const double gap = log_whole_moment(steps, s) + log_one_above(counts, decisive, -1.0 - s);
+        const double gap = log_whole_moment(steps, whole, s) + log_one_above(counts, decisive, -1.0 - s);
         if (gap + (1.0 + s) * epsilon < closed_.log_gap + closed_.gap_tilt * epsilon) {
             closed_.gap_tilt = 1.0 + s;
             closed_.log_gap = gap;

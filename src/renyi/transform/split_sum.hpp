@@ -105,7 +105,8 @@ private:
     bool find_closed_part(std::vector<SplitStep>& steps, double epsilon);
     bool find_closed_part_of_add(const std::vector<SplitStep>& steps);
     Value closed_part_of_add(double epsilon) const noexcept;
-    double log_whole_moment(std::span<const SplitStep> steps, double s) const;
+    double log_whole_moment(std::span<const SplitStep> steps, const std::vector<std::optional<WindowedLaw>>& whole,
+                            double s) const;
     void bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                    const std::vector<double>& counts, double margin, double epsilon);
     double least_sum() const noexcept;
@@ -115,6 +116,7 @@ private:
 
     SampledPair pair_;
     std::vector<SampledStep> steps_;
+    std::vector<SampledLoss> laws_;  // of the steps
     double gaussian_ = 0.0, count_ = 0.0, log_delta_ = 0.0;
     bool placed_ = false;
     ClosedPart closed_;

@@ -23,6 +23,7 @@ namespace {
 constexpr double kReach = 38.6;  // the density is below 2^-1074 beyond
 constexpr double kLogNegligible = -1040.0 * kLog2;
 constexpr double kFarApart = 20.0, kNear = 2.0;
+constexpr double kLeastWeight = 1e-307;
 
 // How much of a panel [a, b] takes up for a density around 0: the panel's half-width w has w (4 d + 32 w) = 1.
 double share_of_panel(double a, double b) noexcept {
@@ -72,11 +73,19 @@ NormalMixtures NormalMixtures::replaced(const std::vector<double>& weights, cons
     return NormalMixtures(std::move(moves), true);
 }
 
-NormalMixtures NormalMixtures::group(const SampledStep& step, bool is_replaced) {
+NormalMixtures NormalMixtures::group(const SampledStep& step, int others) {
     std::vector<NormalMove> moves;
-    for (const NormalComponent& c : binomial_mixture(step))
-        moves.push_back({c.weight, is_replaced ? c.mean : 0.0, is_replaced ? -c.mean : c.mean});
-    return NormalMixtures(std::move(moves), is_replaced);
+    const NormalMixture p = binomial_mixture(step);
+    if (others == step.records) {
+        for (const NormalComponent& c : p) moves.push_back({c.weight, -c.mean, c.mean});
+        return NormalMixtures(std::move(moves), true);
+    }
+    const NormalMixture q =
+        others > 0 ? binomial_mixture({step.q, step.sigma, step.count, others}) : NormalMixture{{1.0, 0.0}};
+    for (const NormalComponent& to : p)
+        for (const NormalComponent& from : q)
+            moves.push_back({std::max(to.weight * from.weight, kLeastWeight), -from.mean, to.mean});
+    return NormalMixtures(std::move(moves), false);
 }
 
 NormalMixtures::NormalMixtures(std::vector<NormalMove> moves, bool symmetric)
@@ -294,9 +303,17 @@ Spans NormalMixtures::spans(Side, const Fineness& fineness) const {
 
 std::pair<NormalMixture, NormalMixture> NormalMixtures::mixtures() const {
     std::pair<NormalMixture, NormalMixture> found;
+    const auto add = [](NormalMixture& to, double weight, double mean) {
+        const auto same = std::ranges::find(to, mean, &NormalComponent::mean);
+        if (same != to.end()) {
+            same->weight += weight;
+        } else {
+            to.push_back({weight, mean});
+        }
+    };
     for (const NormalMove& move : moves_) {
-        found.first.push_back({move.weight, move.to});
-        found.second.push_back({move.weight, move.from});
+        add(found.first, move.weight, move.to);
+        add(found.second, move.weight, move.from);
     }
     return found;
 }

@@ -21,8 +21,9 @@ public:
     // Replacing what moves by one of these means in one direction by what moves as far in the other:
     // (sum_j w_j N(-m_j, sigma^2), sum_j w_j N(m_j, sigma^2)).
     static NormalMixtures replaced(const std::vector<double>& weights, const std::vector<double>& means, double sigma);
-    // One of both of records that are sampled by their own coins, sigma in the unit of what one moves.
-    static NormalMixtures group(const SampledStep& step, bool is_replaced);
+    // Records that are sampled by their own coins, sigma in the unit of what one moves: those of the step against so
+    // many others, which move in the other direction.
+    static NormalMixtures group(const SampledStep& step, int others);
 
     Spans spans(Side side, const Fineness& fineness) const override;
     CurvePointer moment(Direction direction) const override;
