@@ -35,7 +35,7 @@ from renyi.mechanisms.participation import (
     numbers_to_try,
     participation_of,
 )
-from renyi.mechanisms.sampling import PoissonSampled
+from renyi.mechanisms.sampling import PoissonSampled, TruncatedPoissonSampled
 from renyi.mechanisms.steps import REPLACE
 
 Array = npt.NDArray[np.float64]
@@ -55,7 +55,8 @@ class MatrixMechanism(Equivalent):
     its steps shares no row with the others: the run is a `PoissonSampled` Gaussian for each cycle
     that is begun, of the noise multiplier over the largest norm of a column (Choquette-Choo and
     others 2023, arXiv 2306.08153, Theorems 4 and 5), for every adjacency: groups are drawn for each
-    record by itself. With fewer groups only Monte Carlo estimates are known, and it is refused.
+    record by itself. Where batches are cut, it is a `TruncatedPoissonSampled` one, of records that
+    are replaced. With fewer groups only Monte Carlo estimates are known, and it is refused.
 
     Parameters
     ----------
@@ -139,7 +140,11 @@ class MatrixMechanism(Equivalent):
         noise, scheme = Gaussian(self.effective_noise_multiplier), self.participation
         if isinstance(scheme, CyclicPoisson):
             cycles = -(-self.strategy.steps // scheme.cycle_length)
-            return (Composed((PoissonSampled(noise, scheme.sample_rate), cycles)),)
+            sampled: Mechanism = PoissonSampled(noise, scheme.sample_rate)
+            if scheme.batch_limit is not None and scheme.group_size is not None:
+                limits = scheme.batch_limit, scheme.group_size
+                sampled = TruncatedPoissonSampled(noise, scheme.sample_rate, *limits)
+            return (Composed((sampled, cycles)),)
         if isinstance(scheme, BallsInBins):
             overlaps = overlaps_of(self.strategy, scheme.batches)
             return bounds_of_bins(self.noise_multiplier, overlaps, scheme)
@@ -179,7 +184,9 @@ class MatrixMechanism(Equivalent):
 
         It does for every one where each record is put into a group or bin by itself.
         """
-        if not isinstance(self.participation, CyclicPoisson | BallsInBins):
+        scheme = self.participation
+        alone = isinstance(scheme, CyclicPoisson) and scheme.batch_limit is None
+        if not (alone or isinstance(scheme, BallsInBins)):
             Mechanism.check_adjacency(self, adjacency)  # a class with slots has no super()
 
 

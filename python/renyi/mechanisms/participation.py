@@ -80,19 +80,33 @@ class CyclicPoisson:
         In [0, 1].
     cycle_length : int
         Number of groups, at least 1 and at least the bands of the strategy.
+    batch_limit, group_size : int, optional
+        Both or none: the largest batch, to which samples are cut, and the records of the smallest
+        group, at least 1. The number of records is public then: not with "add_remove" adjacency.
     """
 
     sample_rate: float
     cycle_length: int
+    batch_limit: int | None = None
+    group_size: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sample_rate", probability_of(self.sample_rate, "sample_rate"))
         object.__setattr__(self, "cycle_length", integer_of(self.cycle_length, "cycle_length", 1))
+        if (self.batch_limit is None) != (self.group_size is None):
+            raise ValueError(
+                "batch_limit and group_size must be given together, "
+                f"got {self.batch_limit!r} and {self.group_size!r}"
+            )
+        for name in ("batch_limit", "group_size"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, integer_of(value, name, 1))
 
     def __str__(self) -> str:
         length = self.cycle_length
         where = "every step" if length == 1 else f"one step of every {length}"
-        return f"by chance {shortest(self.sample_rate)} in {where}"
+        cut = "" if self.batch_limit is None else f", at most {self.batch_limit} at a time"
+        return f"by chance {shortest(self.sample_rate)} in {where}{cut}"
 
 
 @dataclass(frozen=True, slots=True)

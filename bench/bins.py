@@ -1,0 +1,223 @@
+"""Correlated noise in random bins: brackets beside draws, and noise beside other ways to sample.
+
+    python bench/bins.py draws            # 30 settings, ten million draws each; half an hour
+    python bench/bins.py noise            # 20 settings of noise at one guarantee
+    python bench/bins.py draws --quick    # a hundredth of the draws, to the screen only
+
+Draws: the ratio R of likelihoods with the record and without is drawn from the law with the record
+(or without, to add it), and delta is E (1 - e^epsilon / R)_+, or E (1 - e^epsilon R)_+; a uniform
+number below that is a coin of just this probability, and the interval that of Clopper and Pearson
+for a binomial number. All of them hold together with probability 1 - 1e-6.
+
+Noise: that of z, in units of what fixed order takes. The Monte Carlo column is the estimate that
+libraries without a bound go by (2410.06266): the noise at which the mean over draws is delta, with
+the sum over bins as it is. It has an error of some percent, and either sign.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from facts import facts, publish
+from scipy.optimize import brentq
+from scipy.stats import beta
+from speed import table
+
+from renyi import MatrixMechanism, PLDAccountant
+from renyi.matrix import (
+    BLT,
+    BallsInBins,
+    BandedToeplitz,
+    CyclicPoisson,
+    FixedEpochs,
+    SquareRoot,
+    Strategy,
+    Tree,
+    priced,
+)
+
+RESULTS = Path(__file__).parent / "results"
+FAILURE = 1e-6
+BLOCK = 1_000_000  # normal numbers at a time
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def strategies(steps: int, batches: int) -> list[tuple[str, Strategy]]:
+    """Return the strategies that settings are made of."""
+    most = min(batches, steps)
+    return [
+        ("bands", BandedToeplitz.optimal(steps, most)),
+        ("2 bands", BandedToeplitz.optimal(steps, 2)),
+        ("buffers", BLT.optimal(steps, 2, participation=FixedEpochs(batches))),
+        ("root", SquareRoot(steps)),
+        ("tree", Tree(steps)),
+    ]
+
+
+SIZES = ((8, 2, 1.0), (16, 4, 2.0), (64, 8, 1.5), (64, 16, 4.0), (128, 32, 0.7), (128, 64, 1.0))
+"""Steps, batches, and the noise over the sensitivity of bins that are known."""
+
+
+class Ratio:
+    """Draws of log R, the likelihood ratio, for a strategy and bins."""
+
+    def __init__(self, strategy: Strategy, batches: int) -> None:
+        c = strategy.matrix()
+        moves = np.array([c[:, j::batches].sum(axis=1) for j in range(batches)])
+        self.gram = moves @ moves.T
+        values, vectors = np.linalg.eigh(self.gram)
+        self.root = vectors * np.sqrt(np.maximum(values, 0.0))
+
+    def logarithms(self, z: Array, bins: Array | None, noise: float) -> Array:
+        """Return log R at normal numbers; ``bins`` are those of the record, if it is there."""
+        x = (self.root @ z) / noise - (0.5 / noise**2) * np.diag(self.gram)[:, None]
+        if bins is not None:
+            x += self.gram[:, bins] / noise**2
+        top = x.max(axis=0)
+        mean: Array = top + np.log(np.exp(x - top).mean(axis=0))
+        return mean
+
+    def gains(self, random: Any, size: int, remove: bool, noise: float, epsilon: float) -> Array:
+        """Return draws whose mean is delta."""
+        count = len(self.gram)
+        bins = random.integers(count, size=size) if remove else None
+        found = self.logarithms(random.standard_normal((count, size)), bins, noise)
+        return -np.expm1(np.minimum(epsilon - (found if remove else -found), 0.0))
+
+
+def blocks(draws: int, batches: int) -> list[int]:
+    """Return sizes of blocks of draws."""
+    size = max(BLOCK // batches, 1)
+    return [*[size] * (draws // size), draws % size]
+
+
+def draws_table(draws: int) -> str:
+    """Return the table of brackets beside intervals, or fail where they do not meet."""
+    random, rows = np.random.default_rng(2024), []
+    settings = [
+        (*size, name, strategy) for size in SIZES for name, strategy in strategies(*size[:2])
+    ]
+    tail = 0.5 * FAILURE / (2 * len(settings))
+    for steps, batches, relative, name, strategy in settings:
+        noise = relative * strategy.sensitivity(FixedEpochs(batches))
+        run = PLDAccountant().compose(MatrixMechanism(strategy, noise, BallsInBins(batches)))
+        epsilon = round(run.get_epsilon(1e-3), 2)
+        ratio = Ratio(strategy, batches)
+        for side in ("remove", "add"):
+            hits = 0
+            for size in blocks(draws, batches):
+                gains = ratio.gains(random, size, side == "remove", noise, epsilon)
+                hits += int((random.random(size) < gains).sum())
+            least = float(beta.ppf(tail, hits, draws - hits + 1)) if hits else 0.0
+            most = float(beta.isf(tail, hits + 1, draws - hits)) if hits < draws else 1.0
+            low, high = run.get_delta_bounds(epsilon, direction=side)
+            assert low <= least or low <= hits / draws or low <= most, (name, steps, side)
+            assert least <= high, (name, steps, side)
+            far = run.get_epsilon_bounds(1e-10, direction=side)
+            rows.append(
+                [
+                    f"{name}, {steps} steps, {batches} batches",
+                    f"{noise:.4g}",
+                    f"{epsilon:g}",
+                    side,
+                    f"{least:.4g} … {most:.4g}",
+                    f"{low:.4g} … {high:.4g}",
+                    f"{far[0]:.4g} … {far[1]:.4g}",
+                ]
+            )
+            print(*rows[-1], sep=" | ", flush=True)
+    return table("setting|noise of z|ε|direction|draws of δ|bracket of δ|ε at δ = 1e-10", rows)
+
+
+COMPARED = [
+    (steps, batches, epsilon)
+    for steps, batches in ((128, 16), (256, 64), (512, 128), (1024, 32), (128, 128))
+    for epsilon in (0.5, 1.0, 4.0, 8.0)
+]
+"""Steps, batches, epsilon: at delta 1e-5."""
+DELTA = 1e-5
+
+
+def estimated_noise(ratio: Ratio, epsilon: float, draws: int, known: float) -> tuple[float, float]:
+    """Return the noise at which draws have a mean of delta, and its standard error."""
+    sizes = blocks(draws, len(ratio.gram))
+
+    def moments(noise: float) -> tuple[float, float]:
+        random = np.random.default_rng(7)  # the same draws for every noise
+        total = square = 0.0
+        for size in sizes:
+            gains = ratio.gains(random, size, True, noise, epsilon)
+            total, square = total + float(gains.sum()), square + float((gains**2).sum())
+        mean = total / draws
+        return mean, math.sqrt(max(square / draws - mean**2, 0.0) / draws)
+
+    found = float(
+        brentq(lambda s: moments(s)[0] - DELTA, 0.4 * known, 1.05 * known, rtol=1e-3)  # type: ignore[arg-type]
+    )
+    error = moments(found)[1]
+    slope = (moments(1.02 * found)[0] - moments(0.98 * found)[0]) / (0.04 * found)
+    return found, error / abs(slope)
+
+
+def noise_table(draws: int) -> str:
+    """Return the table of root mean square errors of prefix sums at one guarantee."""
+    rows = []
+    for steps, batches, epsilon in COMPARED:
+        counts = [1 << k for k in range(batches.bit_length()) if batches >> k]
+        sampled = min(
+            (
+                priced(
+                    "",
+                    BandedToeplitz.optimal(steps, count),
+                    CyclicPoisson(count / batches, count),
+                    epsilon,
+                    DELTA,
+                )
+                for count in counts
+            ),
+            key=lambda row: row.error,
+        )
+        bands = BandedToeplitz.optimal(steps, batches)
+        fixed = priced("", bands, FixedEpochs(batches), epsilon, DELTA)
+        bins = priced("", bands, BallsInBins(batches), epsilon, DELTA)
+        found, error = estimated_noise(
+            Ratio(bands, batches), epsilon, draws, fixed.noise_multiplier
+        )
+        per = fixed.error / fixed.noise_multiplier
+        rows.append(
+            [
+                f"{steps}, {batches}, {epsilon:g}",
+                f"{sampled.error:.4g} ({sampled.strategy.bands})",
+                f"{fixed.error:.4g}",
+                f"{bins.error:.4g}",
+                f"{found * per:.4g} ± {error * per:.2g}",
+                f"{bins.noise_multiplier / found - 1:+.1%}",
+            ]
+        )
+        print(*rows[-1], sep=" | ", flush=True)
+    head = "steps, batches, ε|cyclic (bands)|fixed order|bins, proven|Monte Carlo|proven beside it"
+    return table(head, rows)
+
+
+def main() -> None:
+    """Make one of the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("part", choices=("draws", "noise"))
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    draws = 10_000_000 if options.part == "draws" else 1_000_000
+    if options.quick:
+        draws //= 100
+    made = draws_table(draws) if options.part == "draws" else noise_table(draws)
+    title = f"# Random bins: {options.part}\n\n{draws:,} draws a row.\n"
+    output = None if options.quick else RESULTS / f"bins_{options.part}.md"
+    publish([title, facts({}), made], output)
+
+
+if __name__ == "__main__":
+    main()
