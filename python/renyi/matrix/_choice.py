@@ -36,7 +36,7 @@ class Priced(NamedTuple):
     strategy : Strategy
         The matrix.
     participation : Participation
-        In which steps a record takes part.
+        In which steps a record takes part, and by which stride and blocks random bins are priced.
     noise_multiplier : float
         Standard deviation of z over the clipping norm.
     error : float
@@ -91,7 +91,9 @@ def priced(
     # Up by more than what MatrixMechanism rounds its quotient down by.
     noise = effective * sensitivity * (1.0 + 2.0**-50)
     if isinstance(participation, BallsInBins):  # that is the noise if the bins were known
-        noise = _noise_in_bins(strategy, participation, noise, target_epsilon, target_delta)
+        participation, noise = _noise_in_bins(
+            strategy, participation, noise, target_epsilon, target_delta
+        )
     errors = strategy.errors(workload_of(workload))
     variance = float(errors.mean() if loss_of(loss) == "mean" else errors.max())
     return Priced(name, strategy, participation, noise, noise * math.sqrt(variance))
@@ -102,30 +104,29 @@ LARGEST_GAIN = 16.0  # by the secrecy of bins, that is searched for
 
 def _noise_in_bins(
     strategy: Strategy, scheme: BallsInBins, known: float, epsilon: float, delta: float
-) -> float:
+) -> tuple[BallsInBins, float]:
     """Return the noise for records in random bins, from that for known ones.
 
-    With the stride that is the best at three quarters of it.
+    With the stride and blocks that are the best at three quarters of it, which are returned too.
     """
     from renyi.accountants import PLDAccountant
     from renyi.calibration import calibrate
     from renyi.mechanisms import MatrixMechanism
+    from renyi.mechanisms._correlated import likely_bins
 
-    def run(noise: float, stride: int | None) -> MatrixMechanism:
-        return MatrixMechanism(strategy, noise, BallsInBins(scheme.batches, stride))
+    def cost(bins: BallsInBins) -> float:
+        run = MatrixMechanism(strategy, 0.75 * known, bins)
+        return PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(delta)
 
-    def cost(stride: int) -> float:
-        accountant = PLDAccountant(adjacency="zero_out").compose(run(0.75 * known, stride))
-        return accountant.get_epsilon(delta)
-
-    best = scheme.stride or min(numbers_to_try(scheme.batches), key=cost)
-    return calibrate(
-        lambda noise: run(noise, best),
+    best = min(likely_bins(0.75 * known, strategy, scheme), key=cost)
+    noise = calibrate(
+        lambda noise: MatrixMechanism(strategy, noise, best),
         (known / LARGEST_GAIN, 1.01 * known),  # lattices may be wide
         target_epsilon=epsilon,
         target_delta=delta,
         adjacency="zero_out",
     )
+    return best, noise
 
 
 def choose_bands(

@@ -319,8 +319,8 @@ def _rounded_overlaps(
     """Return overlaps by sums of products of numbers that are not negative, rounded outward."""
     error = 2.0 * ((roundings + 8.0) * _UNIT + 2.0 * relative)
     own, *shared = (number * (1.0 + error) for number in most)
-    down = 1.0 - error
-    return Overlaps(unit, own, least[0] * down, tuple(shared), min(least) * down)
+    own_least, *shared_least = (number * (1.0 - error) for number in least)
+    return Overlaps(unit, own, own_least, tuple(shared), tuple(shared_least))
 
 
 def _reach(c: Matrix) -> int:
