@@ -20,6 +20,7 @@ from renyi import (
 from renyi.matrix import (
     BLT,
     BallsInBins,
+    BandedInverse,
     BandedToeplitz,
     Dense,
     FixedEpochs,
@@ -36,6 +37,8 @@ STRATEGIES = [
     (BandedToeplitz(7, [1.0, 0.5], normalised=True), 3),
     (SquareRoot(5), 2),
     (BLT(6, [0.9, 0.5], [0.2, 0.3]), 2),
+    (BandedInverse.root(7, 3), 3),
+    (BandedInverse(5, [1.0, -1e-200]), 3),
     (Tree(6), 3),
     (Dense([[1.0], [0.5, 1.0], [0.0, 0.7, 2.0], [0.3, 0.1, 0.2, 1.0]]), 2),
 ]

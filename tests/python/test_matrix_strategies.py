@@ -9,6 +9,7 @@ from matrix_reference import loss, patterns, sensitivity
 from renyi import MatrixMechanism
 from renyi.matrix import (
     BLT,
+    BandedInverse,
     BandedToeplitz,
     CyclicPoisson,
     Dense,
@@ -29,6 +30,7 @@ EVERY = [
     BandedToeplitz.optimal(12, 4, normalised=True),
     BLT.optimal(12, 2),
     Dense.optimal(12),
+    BandedInverse.root(12, 3),
 ]
 
 
@@ -232,6 +234,9 @@ def test_json_keeps_every_digit(strategy):
         ("decays must be numbers", lambda: BLT(4, [1.0], [0.1])),
         ("weights must be 2 finite", lambda: BLT(4, [0.5, 0.2], [0.1])),
         ("buffers must be an integer", lambda: BLT.optimal(4, 9)),
+        ("coefficients must be 1 and then numbers", lambda: BandedInverse(4, [1.0, 0.5])),
+        ("coefficients must be 1 and then numbers", lambda: BandedInverse(4, [1.0, -0.6, -0.5])),
+        ("bands must be an integer", lambda: BandedInverse.root(3, 4)),
         ("rows must be", lambda: Dense([[1.0, 1.0], [0.0, 1.0]])),
         ("rows must be", lambda: Dense([[1.0], [0.5, 0.0]])),
         ("separation must be an integer", lambda: MinSeparation(0)),
@@ -273,6 +278,9 @@ def strategies(steps):
         BandedToeplitz(steps, [1.0, *rng.normal(size=steps - 1)]),
         BLT(steps, [0.9, 0.5], [0.2, 0.3]),
         BLT(steps, [0.9, 0.5], [0.6, -0.3]),
+        BandedInverse.root(steps, 3),
+        BandedInverse.geometric(steps),
+        BandedInverse(steps, [1.0, -0.1, -0.8]),
         Dense.optimal(steps),
         Dense.optimal(steps, bands=3),
         Dense(np.tril(rng.normal(size=(steps, steps)), -1) + np.eye(steps)),

@@ -283,8 +283,9 @@ def overlaps_of_toeplitz(c: Vector, steps: int, batches: int, relative: float) -
     _check_not_negative(c)
     c, scale = _scaled(c)
     s = _sum_of_shifts(c, steps, batches, -(-steps // batches))
-    # Raised so that no product underflows; those below may, which lowers them.
-    raised = np.where(s > 0.0, np.maximum(s, 2.0**-500), 0.0)
+    # Raised so that no product underflows, nor did a coefficient that was computed; those below
+    # may, which lowers them.
+    raised = np.where((s > 0.0) | (relative > 0.0), np.maximum(s, 2.0**-500), 0.0)
     most = [float(raised[lag:] @ raised[: steps - lag]) for lag in range(batches)]
     length = steps - batches + 1
     least = [float(s[lag : lag + length] @ s[:length]) for lag in range(batches)]

@@ -25,6 +25,7 @@ from renyi.calibration.runs import AccountantName, noise_for
 from renyi.matrix import (
     BLT,
     BallsInBins,
+    BandedInverse,
     BandedToeplitz,
     CyclicPoisson,
     Dense,
@@ -185,7 +186,7 @@ def _refuse_coarse(spacing: float, dimension: int, bound: float) -> None:
         )
 
 
-_STRATEGIES = (BandedToeplitz, SquareRoot, BLT, Tree, Dense)
+_STRATEGIES = (BandedToeplitz, BandedInverse, SquareRoot, BLT, Tree, Dense)
 
 
 def _check_strategy(plan: TrainingPlan) -> None:
