@@ -121,15 +121,22 @@ def workload_of(value: Any) -> Workload:
     return value
 
 
-def kernel_of(workload: Any, steps: int, strategy: str) -> Vector:
-    """Return the first column of a Toeplitz workload, which alone such a strategy is fitted to."""
-    if isinstance(workload_of(workload), LearningRates):
+def mean_form(workload: LearningRates, steps: int, loss: Any) -> Matrix:
+    """Return W, with e W e the mean variance of the queries if C^-1 is Toeplitz of first column e.
+
+    A is not Toeplitz, and W the sums of A^T A / n along its diagonals, from each entry to the end.
+    """
+    if loss_of(loss) == "max":
+        raise ValueError(f"loss must be 'mean' where learning rates change, got {loss!r}")
+    if steps > MOST_DENSE:
         raise ValueError(
-            f"workload must be PrefixSums() or Momentum for {strategy} to be optimised, whose "
-            f"matrix is Toeplitz, got {workload!r}: Dense.optimal takes every workload"
+            f"steps must be at most {MOST_DENSE} where learning rates change, got {steps}"
         )
-    kernel: Vector = workload.kernel(steps)
-    return kernel
+    a = workload.matrix(steps)
+    form: Matrix = a.T @ a / steps
+    for k in range(steps - 2, -1, -1):
+        form[k, :-1] += form[k + 1, 1:]
+    return form
 
 
 def _beta_of(value: Any, name: str) -> float:
