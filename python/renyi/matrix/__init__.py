@@ -21,7 +21,7 @@ Examples
 from __future__ import annotations
 
 from renyi.matrix._blt import BLT
-from renyi.matrix._choice import choose_bands, compare_strategies, plot_bands, priced
+from renyi.matrix._choice import choose_bands, choose_strategy, plot_bands, priced
 from renyi.matrix._dense import Dense
 from renyi.matrix._inverse import BandedInverse
 from renyi.matrix._pure import noise_functions
@@ -55,7 +55,7 @@ __all__ = [
     "Strategy",
     "Tree",
     "choose_bands",
-    "compare_strategies",
+    "choose_strategy",
     "noise_functions",
     "plot_bands",
     "priced",
