@@ -39,7 +39,7 @@ def overlaps_of(strategy: StrategyMatrix, batches: int) -> Overlaps:
 def bounds_of_bins(noise: float, overlaps: Overlaps, scheme: BallsInBins) -> tuple[Mechanism, ...]:
     """Return mechanisms that each dominate a run whose records are in random bins.
 
-    The best of all strides at each order, the three most promising of those with blocks, and one
+    The best of all strides at each order, the two most promising of those with blocks, and one
     for bins that are known: lattices may fail with little noise, and that Gaussian costs next to no
     time.
     """
@@ -47,7 +47,7 @@ def bounds_of_bins(noise: float, overlaps: Overlaps, scheme: BallsInBins) -> tup
     plain, nested = _levels_to_try(noise, overlaps, scheme)
     moments = np.array([_approximate_moment(noise, own, levels) for _, levels in plain])
     best = sorted({*moments.argmin(axis=0).tolist(), len(plain) - 1}) if plain else []
-    chosen = [*(plain[k] for k in best), *nested[:3]]
+    chosen = [*(plain[k] for k in best), *nested[:2]]
     return tuple(_allocated(noise, own, levels) for _, levels in chosen)
 
 
