@@ -329,7 +329,8 @@ ComposedSides LossComposition::solve_anew(const CompositionGoal& goal, FourierTr
     double width = sides.relative_width(goal.epsilon);
     // The moment functions agree; where that says too little of delta, go on from the result.
     for (int turn = 0; turn < 2; ++turn) {
-        if (width <= rtol_ || layout.exact() || layout.final() || sides.nodes() > max_points_ / 4) break;
+        const bool coarsened = sides.upper.step > layout.step();  // a finer step does not fit a window
+        if (width <= rtol_ || layout.exact() || layout.final() || coarsened || sides.nodes() > max_points_ / 4) break;
         const double used = static_cast<double>(layout.longest()) / static_cast<double>(max_points_);
         const double shrink = std::max({std::sqrt(0.5 * rtol_ / width), 1.1 * used, 0.02});
         if (shrink > 0.9) break;
