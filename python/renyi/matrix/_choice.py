@@ -229,9 +229,9 @@ def choose_strategy(
 
     Examples
     --------
-    >>> rows = choose_strategy(1.0, 1e-6, population=128, batch_size=1, steps=256)
+    >>> rows = choose_strategy(1.0, 1e-6, population=60, batch_size=1, steps=30)
     >>> rows[0].name, rows[-1].name
-    ('8 bands, sampled', 'independent, fixed order')
+    ('4 bands, sampled', 'independent, fixed order')
     """
     sampled = choose_bands(
         target_epsilon,
