@@ -27,7 +27,18 @@ from facts import facts, publish
 from speed import duration, table
 
 from renyi import noise
-from renyi.matrix import BLT, BandedToeplitz, Dense, FixedEpochs, MinSeparation, SinglePass, Tree
+from renyi.matrix import (
+    BLT,
+    BallsInBins,
+    BandedToeplitz,
+    CyclicPoisson,
+    Dense,
+    FixedEpochs,
+    MinSeparation,
+    SinglePass,
+    Tree,
+    priced,
+)
 
 OUTPUT = Path(__file__).parent / "results" / "matrix.md"
 
@@ -49,6 +60,7 @@ ALONE = [
     ("toeplitz", 1_000_000, 64, "mean", None),
     ("blt", 1_000_000, 4, "mean", None),
     ("blt", 1_000_000, 4, "mean", 10_000),
+    ("dense", 1000, None, "mean", None),
 ]
 
 PEER = """
@@ -121,6 +133,25 @@ def optimisation(peer: str | None, quick: bool) -> Iterable[str]:
                 row[3:] = [duration(other), f"{other / seconds:.0f}", f"{loss / theirs - 1:+.1e}"]
         rows.append(row)
     yield table("case|renyi|its loss|jax_privacy|times as long|loss beside it", rows)
+
+
+def calibration() -> Iterable[str]:
+    """Yield the time of the noise for a guarantee, by the way that records take part."""
+    yield "## Noise for ε = 8 and δ = 1e-6\n"
+    yield "2048 steps, 128 batches to an epoch, and the best bands; processor time of one call.\n"
+    best = BandedToeplitz.optimal(2048, 128)
+    few = BandedToeplitz.optimal(2048, 32)
+    ways = [
+        ("fixed order", best, FixedEpochs(128)),
+        ("cyclic samples, 32 bands", few, CyclicPoisson(32 / 128, 32)),
+        ("random bins", best, BallsInBins(128)),
+    ]
+    rows = []
+    for name, chosen, participation in ways:
+        begun = time.process_time()
+        found = priced(name, chosen, participation, 8.0, 1e-6)
+        rows.append([name, duration(time.process_time() - begun), f"{found.error:.5g}"])
+    yield table("records|time|error of prefix sums", rows)
 
 
 def fastest(call: Callable[[], object], rounds: int) -> float:
@@ -229,6 +260,7 @@ def main() -> None:
         "# Correlated noise\n",
         head,
         *optimisation(options.peer, options.quick),
+        *calibration(),
         *streaming(size, 3 if options.quick else 12),
     ]
     publish(parts, None if options.quick else OUTPUT)

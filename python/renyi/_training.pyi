@@ -116,6 +116,7 @@ def add_banded_noise(
     scale: float,
     taps: _Array,
     newest: int,
+    inverse: bool,
     buffers: npt.NDArray[Any],
     numbers: npt.NDArray[Any],
     threads: int,

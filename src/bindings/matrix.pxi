@@ -33,9 +33,9 @@ cdef extern from "renyi/matrix/stream.hpp" namespace "renyi" nogil:
         int threads
     const size_t kNone
     void _banded "renyi::add_banded_noise"(const NoiseStep&, const double* taps, size_t slots, size_t newest,
-                                           float* buffers, float* numbers)
+                                           cbool inverse, float* buffers, float* numbers)
     void _banded "renyi::add_banded_noise"(const NoiseStep&, const double* taps, size_t slots, size_t newest,
-                                           double* buffers, double* numbers)
+                                           cbool inverse, double* buffers, double* numbers)
     void _buffered "renyi::add_buffered_noise"(const NoiseStep&, const double* weights, const double* decays,
                                                size_t slots, double* buffers, float* numbers)
     void _buffered "renyi::add_buffered_noise"(const NoiseStep&, const double* weights, const double* decays,
@@ -116,7 +116,7 @@ cdef NoiseStep step_of(ChaCha20 source, double scale, size_t size, int threads) 
 
 
 def add_banded_noise(ChaCha20 source not None, double scale, const double[::1] taps, Py_ssize_t newest,
-                     real[:, ::1] buffers, real[::1] numbers, int threads, int64_t[::1] taken):
+                     bint inverse, real[:, ::1] buffers, real[::1] numbers, int threads, int64_t[::1] taken):
     """Slot `newest`, if not negative, takes the noise of this step."""
     cdef NoiseStep step = step_of(source, scale, numbers.shape[0], threads)
     cdef size_t slots = buffers.shape[0]
@@ -125,7 +125,7 @@ def add_banded_noise(ChaCha20 source not None, double scale, const double[::1] t
     cdef real* kept = &buffers[0, 0] if slots and numbers.shape[0] else NULL
     if numbers.shape[0]:
         with nogil:
-            _banded(step, first, slots, place, kept, &numbers[0])
+            _banded(step, first, slots, place, inverse, kept, &numbers[0])
     taken[0] += 1
 
 

@@ -147,9 +147,9 @@ void streams() {
         NoiseStep step{{{static_cast<std::uint32_t>(t + 1)}, 0}, 0, 2.0, size, 1};
         std::fill(one.begin(), one.end(), Real{0});
         many = one;
-        add_banded_noise(step, taps, slots, t % slots, kept.data(), one.data());
+        add_banded_noise(step, taps, slots, t % slots, false, kept.data(), one.data());
         step.threads = 3;
-        add_banded_noise(step, taps, slots, t % slots, again.data(), many.data());
+        add_banded_noise(step, taps, slots, t % slots, false, again.data(), many.data());
         CHECK(one == many && kept == again);
         released.push_back(one);
         // The matrix times what was released is the noise of this step by itself, but for one rounding.

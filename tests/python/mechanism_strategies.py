@@ -137,6 +137,7 @@ correlated = st.builds(
         st.builds(matrix.SquareRoot, lengths),
         st.builds(matrix.Tree, lengths),
         st.builds(matrix.BLT, lengths, st.just((0.9,)), st.just((0.3,))),
+        st.builds(matrix.BandedInverse.geometric, st.sampled_from([1, 2, 30])),
     ),
     losses,
     st.one_of(

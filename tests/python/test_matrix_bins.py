@@ -8,10 +8,19 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from renyi import MatrixMechanism, PLDAccountant, RDPAccountant, UnsupportedMechanismError
+from renyi import (
+    Composed,
+    Gaussian,
+    MatrixMechanism,
+    Mechanism,
+    PLDAccountant,
+    RDPAccountant,
+    UnsupportedMechanismError,
+)
 from renyi.matrix import (
     BLT,
     BallsInBins,
+    BandedInverse,
     BandedToeplitz,
     Dense,
     FixedEpochs,
@@ -28,6 +37,8 @@ STRATEGIES = [
     (BandedToeplitz(7, [1.0, 0.5], normalised=True), 3),
     (SquareRoot(5), 2),
     (BLT(6, [0.9, 0.5], [0.2, 0.3]), 2),
+    (BandedInverse.root(7, 3), 3),
+    (BandedInverse(5, [1.0, -1e-200]), 3),
     (Tree(6), 3),
     (Dense([[1.0], [0.5, 1.0], [0.0, 0.7, 2.0], [0.3, 0.1, 0.2, 1.0]]), 2),
 ]
@@ -50,9 +61,9 @@ def test_overlaps_enclose_the_gram_matrix(strategy: Strategy, batches: int) -> N
     assert found.own_least <= min(own)
     assert max(own) <= found.own_most
     assert found.own_most == pytest.approx(max(own), rel=1e-12)
-    for lag, most in enumerate(found.shared_most, 1):
+    for lag, (least, most) in enumerate(zip(found.shared_least, found.shared_most, strict=True), 1):
         shared = [float(exact[j][j + lag]) for j in range(batches - lag)]
-        assert found.shared_least <= min(shared)
+        assert least <= min(shared)
         assert max(shared) <= most
         assert most == pytest.approx(max(shared), rel=1e-12)
 
@@ -120,21 +131,23 @@ def test_every_entry_of_the_gram_matrix_raises_the_curve() -> None:
 
 
 SETTINGS = [
-    (BandedToeplitz.optimal(64, 8), 8, 1.5),
-    (BandedToeplitz.optimal(64, 4), 16, 2.0),
-    (BLT.optimal(48, 2, participation=FixedEpochs(12)), 12, 3.0),
-    (Tree(32), 8, 4.0),
+    (BandedToeplitz.optimal(64, 8), BallsInBins(8), 1.5),
+    (BandedToeplitz.optimal(64, 4), BallsInBins(16), 2.0),
+    (BandedToeplitz.optimal(64, 4), BallsInBins(16, 2, 4), 3.0),
+    (BLT.optimal(48, 2, participation=FixedEpochs(12)), BallsInBins(12), 3.0),
+    (BLT.optimal(48, 2, participation=FixedEpochs(12)), BallsInBins(12, 3, 2), 6.0),
+    (Tree(32), BallsInBins(8), 4.0),
 ]
 
 
-@pytest.mark.parametrize(("strategy", "batches", "noise"), SETTINGS)
-def test_draws_are_in_the_bracket(strategy: Strategy, batches: int, noise: float) -> None:
-    c, count = strategy.matrix(), 200_000
+@pytest.mark.parametrize(("strategy", "scheme", "noise"), SETTINGS)
+def test_draws_are_in_the_bracket(strategy: Strategy, scheme: BallsInBins, noise: float) -> None:
+    c, count, batches = strategy.matrix(), 200_000, scheme.batches
     moves = np.array([c[:, j::batches].sum(axis=1) for j in range(batches)]) / noise
     root = np.linalg.cholesky(moves @ moves.T + 1e-12 * np.eye(batches))
     drawn = np.random.default_rng(7).standard_normal((count, batches)) @ root.T
     ratio = np.exp(drawn - 0.5 * (moves**2).sum(axis=1)).mean(axis=1)  # under Q
-    run = PLDAccountant().compose(MatrixMechanism(strategy, noise, BallsInBins(batches)))
+    run = PLDAccountant().compose(MatrixMechanism(strategy, noise, scheme))
     for epsilon in (0.1, 0.4, 1.0):
         t = math.exp(epsilon)
         for side, gain in (("remove", ratio - t), ("add", 1.0 - t * ratio)):
@@ -186,6 +199,38 @@ def test_a_stride_is_one_of_the_bounds() -> None:
     assert cost(None) <= min(costs[0], costs[1], costs[3]) * 1.001
     with pytest.raises(ValueError, match=r"stride must be an integer in \[1, 6\]"):
         BallsInBins(6, 7)
+
+
+def levels_of(mechanism: Mechanism) -> tuple[list[tuple[int, float]], float]:
+    """Return numbers of parts with what they share, and the whole: squares over the noise."""
+    if isinstance(mechanism, Gaussian):
+        return [], mechanism.noise_multiplier**-2
+    *releases, last = mechanism.parts if isinstance(mechanism, Composed) else [(mechanism, 1)]
+    shared = sum(one.noise_multiplier**-2 for one, _ in releases)
+    deeper, own = levels_of(last[0].mechanism)
+    return [(last[0].steps, shared), *((n, shared + more) for n, more in deeper)], shared + own
+
+
+@pytest.mark.parametrize(("stride", "block"), [(1, 1), (3, 1), (1, 3), (2, 3), (3, 2), (4, 2)])
+def test_levels_enclose_the_gram_matrix(stride: int, block: int) -> None:
+    """Of each pair of bins that may be left where blocks are published modulo a stride."""
+    strategy = BandedToeplitz.optimal(30, 9)
+    exact = np.array(gram(strategy, 12), float) / 25.0
+    levels, own = levels_of(MatrixMechanism(strategy, 5.0, BallsInBins(12, stride, block)).released)
+    counts, shared = [n for n, _ in levels], [s for _, s in levels]
+    assert counts == [n for n in (12 // block // stride, block) if n > 1]
+    assert own >= exact.diagonal().max()
+    for j in range(12):
+        for k in range(j):
+            apart = j // block - k // block
+            if apart % stride == 0 and (apart == 0 or counts[0] > 1):
+                assert exact[j, k] <= shared[0 if apart else -1]
+
+
+@pytest.mark.parametrize(("stride", "block"), [(None, 2), (1, 5), (4, 4)])
+def test_blocks_that_do_not_fit_are_refused(stride: int | None, block: int) -> None:
+    with pytest.raises(ValueError, match=r"(block must be a divisor|stride must be an integer in)"):
+        BallsInBins(12, stride, block)
 
 
 def test_refusals() -> None:

@@ -31,7 +31,7 @@ from renyi.matrix import (
     SquareRoot,
     Tree,
     choose_bands,
-    compare_strategies,
+    choose_strategy,
     plot_bands,
     priced,
 )
@@ -186,7 +186,7 @@ def epsilon_of(row, delta):
 
 def test_every_row_meets_the_target_and_not_by_much():
     rows = choose_bands(2.0, 1e-5, **SETTING)
-    rows += compare_strategies(2.0, 1e-5, **SETTING)
+    rows += choose_strategy(2.0, 1e-5, **SETTING)
     for row in rows:
         assert 2.0 * (1 - 1e-4) < epsilon_of(row, 1e-5) <= 2.0, row.name
 

@@ -9,6 +9,7 @@ from matrix_reference import loss, patterns, sensitivity
 from renyi import MatrixMechanism
 from renyi.matrix import (
     BLT,
+    BandedInverse,
     BandedToeplitz,
     CyclicPoisson,
     Dense,
@@ -29,6 +30,7 @@ EVERY = [
     BandedToeplitz.optimal(12, 4, normalised=True),
     BLT.optimal(12, 2),
     Dense.optimal(12),
+    BandedInverse.root(12, 3),
 ]
 
 
@@ -189,8 +191,33 @@ def test_momentum_has_a_strategy_of_its_own():
     own = BandedToeplitz.optimal(100, 20, workload=Momentum(0.9))
     other = BandedToeplitz.optimal(100, 20)
     assert own.loss(workload=Momentum(0.9)) < other.loss(workload=Momentum(0.9))
-    with pytest.raises(ValueError, match=r"Dense\.optimal takes every workload"):
-        BandedToeplitz.optimal(3, 2, workload=LearningRates([1.0, 0.5, 0.2]))
+
+
+@pytest.mark.parametrize("workload", [Momentum(0.8), LearningRates(np.linspace(2, 0.1, 40), 0.5)])
+def test_bands_and_buffers_are_fitted_to_queries(workload):
+    """Nearby coefficients are no better, and the best of all are not much."""
+    for scheme in (SinglePass(), FixedEpochs(10)):
+        best = Dense.optimal(40, participation=scheme, workload=workload).loss(
+            "mean", scheme, workload
+        )
+        fitted = BLT.optimal(40, 3, participation=scheme, workload=workload)
+        plain = BLT.optimal(40, 3, participation=scheme)
+        bands = BandedToeplitz.optimal(40, 10, workload=workload)
+        losses = [one.loss("mean", scheme, workload) for one in (fitted, plain, bands)]
+        assert best * 0.99 <= losses[0] < losses[1]
+        assert (
+            best * 0.999
+            <= losses[2]
+            < BandedToeplitz.optimal(40, 10).loss("mean", scheme, workload)
+        )
+    single = bands.loss("mean", workload=workload)
+    for k in range(1, 10):
+        for change in (1e-3, -1e-3):
+            near = list(bands.coefficients)
+            near[k] += change
+            assert BandedToeplitz(40, near).loss("mean", workload=workload) > single
+    with pytest.raises(ValueError, match="loss must be 'mean' where learning rates change"):
+        BandedToeplitz.optimal(3, 2, loss="max", workload=LearningRates([1.0, 0.5, 0.2]))
 
 
 def test_restarts_leave_less_noise_than_prefixes():
@@ -232,6 +259,9 @@ def test_json_keeps_every_digit(strategy):
         ("decays must be numbers", lambda: BLT(4, [1.0], [0.1])),
         ("weights must be 2 finite", lambda: BLT(4, [0.5, 0.2], [0.1])),
         ("buffers must be an integer", lambda: BLT.optimal(4, 9)),
+        ("coefficients must be 1 and then numbers", lambda: BandedInverse(4, [1.0, 0.5])),
+        ("coefficients must be 1 and then numbers", lambda: BandedInverse(4, [1.0, -0.6, -0.5])),
+        ("bands must be an integer", lambda: BandedInverse.root(3, 4)),
         ("rows must be", lambda: Dense([[1.0, 1.0], [0.0, 1.0]])),
         ("rows must be", lambda: Dense([[1.0], [0.5, 0.0]])),
         ("separation must be an integer", lambda: MinSeparation(0)),
@@ -273,6 +303,9 @@ def strategies(steps):
         BandedToeplitz(steps, [1.0, *rng.normal(size=steps - 1)]),
         BLT(steps, [0.9, 0.5], [0.2, 0.3]),
         BLT(steps, [0.9, 0.5], [0.6, -0.3]),
+        BandedInverse.root(steps, 3),
+        BandedInverse.geometric(steps),
+        BandedInverse(steps, [1.0, -0.1, -0.8]),
         Dense.optimal(steps),
         Dense.optimal(steps, bands=3),
         Dense(np.tril(rng.normal(size=(steps, steps)), -1) + np.eye(steps)),

@@ -9,7 +9,15 @@ import pytest
 from interruptions import at_line
 from sgd_states import seeded
 
-from renyi.matrix import BLT, BandedToeplitz, Dense, SquareRoot, Tree, noise_functions
+from renyi.matrix import (
+    BLT,
+    BandedInverse,
+    BandedToeplitz,
+    Dense,
+    SquareRoot,
+    Tree,
+    noise_functions,
+)
 from renyi.noise import noise_lattice
 
 STEPS = 12
@@ -21,6 +29,8 @@ SQUARE = [
     BLT.optimal(STEPS, 2),
     Dense.optimal(STEPS),
     Dense.optimal(STEPS, bands=3),
+    BandedInverse.root(STEPS, 4),
+    BandedInverse.geometric(STEPS),
 ]
 TREES = [Tree(STEPS), Tree(STEPS, False), Tree(STEPS, restart=5), Tree(STEPS, False, restart=3)]
 EVERY = [*SQUARE, *TREES]

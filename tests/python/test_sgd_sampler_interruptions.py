@@ -18,6 +18,7 @@ from renyi.samplers import (
     CyclicPoissonSampler,
     FixedOrderSampler,
     FixedSizeSampler,
+    MinSeparationSampler,
     PoissonSampler,
     ShuffledSampler,
     TruncatedPoissonSampler,
@@ -34,6 +35,8 @@ MAKERS = {
     "shuffled": lambda: ShuffledSampler(N, EACH),
     "balls in bins": lambda: BallsInBinsSampler(N, EACH),
     "fixed order": lambda: FixedOrderSampler(N, EACH),
+    "cyclic, cut": lambda: CyclicPoissonSampler(N, 0.9, EACH, batch_limit=80),
+    "min separation": lambda: MinSeparationSampler(N, 100, EACH),
 }
 DEALT = {"shuffled", "balls in bins"}  # anew for every epoch
 every_sampler = pytest.mark.parametrize("name", MAKERS)

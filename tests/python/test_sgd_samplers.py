@@ -18,7 +18,14 @@ from renyi import (
     ShuffledBatches,
 )
 from renyi.noise import SecureGenerator
-from renyi.samplers import BallsInBinsSampler, FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.samplers import (
+    BallsInBinsSampler,
+    CyclicPoissonSampler,
+    FixedSizeSampler,
+    MinSeparationSampler,
+    PoissonSampler,
+    ShuffledSampler,
+)
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 BASE = Gaussian(1.1)
@@ -30,6 +37,10 @@ MAKERS = {
     "replacement": lambda g, **k: FixedSizeSampler(1000, 50, replacement=True, generator=g, **k),
     "shuffled": lambda g, **k: ShuffledSampler(1000, 20, generator=g),
     "balls in bins": lambda g, **k: BallsInBinsSampler(1000, 20, generator=g),
+    "cyclic, cut": lambda g, **k: CyclicPoissonSampler(
+        1000, 0.5, 4, batch_limit=100, generator=g, **k
+    ),
+    "min separation": lambda g, **k: MinSeparationSampler(1000, 50, 20, generator=g, **k),
 }
 every_sampler = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 

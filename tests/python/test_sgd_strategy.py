@@ -3,8 +3,24 @@
 import numpy as np
 import pytest
 
-from renyi import MatrixMechanism, PLDAccountant, RDPAccountant
-from renyi.matrix import BLT, BandedToeplitz, CyclicPoisson, FixedEpochs, SquareRoot, Tree
+from renyi import (
+    Composed,
+    Gaussian,
+    MatrixMechanism,
+    PLDAccountant,
+    RDPAccountant,
+    TruncatedPoissonSampled,
+    UnsupportedMechanismError,
+)
+from renyi.matrix import (
+    BLT,
+    BandedToeplitz,
+    CyclicPoisson,
+    FixedEpochs,
+    MinSeparation,
+    SquareRoot,
+    Tree,
+)
 from renyi.noise import SecureGenerator
 from renyi.samplers import FixedOrderSampler
 from renyi.sgd import DPSGD, SGD, ClipGroups, QuantileClipNorm, Schedule, TrainingPlan
@@ -82,6 +98,60 @@ def test_cyclic_samples():
             kind().compose(run).get_epsilon(1e-5), rel=1e-12
         )
     assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
+
+
+def test_cyclic_samples_that_are_cut():
+    strategy = BandedToeplitz.optimal(50, 5)
+    cut = {"sampling": "cyclic_poisson", "cycle_length": 10, "batch_limit": 33}
+    plan = plan_of(strategy, **cut)
+    run = MatrixMechanism(strategy, 4.0, CyclicPoisson(0.5, 10, 33, 60))
+    alone = PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(1e-5)
+    found, optimizer = train(plan)
+    assert np.isfinite(found).all()
+    assert optimizer.get_epsilon(1e-5) == pytest.approx(alone, rel=1e-5)
+    parts = TruncatedPoissonSampled(Gaussian(run.effective_noise_multiplier), 0.5, 33, 60)
+    assert run.released == Composed((parts, 5))
+    batches = list(plan.sampler())
+    assert max(map(len, batches)) <= 33
+    assert all((batch % 10 == turn % 10).all() for turn, batch in enumerate(batches))
+    assert MatrixMechanism.from_json(run.to_json()) == run
+    with pytest.raises(ValueError, match="adjacency must be 'replace_one' or 'zero_out'"):
+        plan_of(strategy, **cut, adjacency="add_remove")
+    with pytest.raises(UnsupportedMechanismError, match="'replace_one' or 'zero_out' only"):
+        PLDAccountant().compose(run)
+    with pytest.raises(UnsupportedMechanismError, match="'replace_one' or 'zero_out' only"):
+        PLDAccountant().compose(plan.sampler().mechanism(Gaussian(1.0)))
+    with pytest.raises(ValueError, match="batch_limit and group_size must be given together"):
+        CyclicPoisson(0.5, 10, 33)
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_steps_of_a_record_are_apart(most):
+    scheme = MinSeparation(8, most)
+    strategy = BLT.optimal(40, 2, participation=scheme)
+    settings = {"sampling": "min_separation", "separation": 8, "participations": most}
+    plan = plan_of(strategy, **settings)
+    assert plan.mechanism == MatrixMechanism(strategy, 4.0, scheme)
+    independent = TrainingPlan(
+        600, 30, noise_multiplier=4.0, steps=40, adjacency="zero_out", **settings
+    )
+    assert independent.mechanism == MatrixMechanism(BandedToeplitz(40, [1.0]), 4.0, scheme)
+    sampler, last, used = plan.sampler(), np.full(600, -8), np.zeros(600, int)
+    w = np.zeros(2)
+    optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
+    for step, batch in enumerate(sampler):
+        assert len(batch) == 30
+        assert len(set(batch.tolist())) == 30
+        assert (step - last[batch] >= 8).all()
+        last[batch], used[batch] = step, used[batch] + 1
+        optimizer.step(w - DATA[batch])
+    assert used.max() <= (most or 5)
+    assert used.min() < used.max()
+    assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
+    with pytest.raises(ValueError, match="separation must be such that"):
+        plan_of(SquareRoot(40), sampling="min_separation", separation=21)
+    with pytest.raises(ValueError, match="participations must be given with"):
+        plan_of(strategy, participations=2)
 
 
 def test_calibration_finds_the_noise_of_z():
@@ -187,11 +257,11 @@ def test_several_arrays_and_groups():
     ("words", "settings"),
     [
         (
-            "sampling must be 'fixed_order', 'cyclic_poisson' or 'balls_in_bins'",
+            "sampling must be one of .*'min_separation'",
             {"sampling": "shuffled"},
         ),
         (
-            "sampling must be 'fixed_order', 'cyclic_poisson' or 'balls_in_bins'",
+            "sampling must be one of .*'min_separation'",
             {"sampling": "poisson", "adjacency": "add_remove"},
         ),
         ("strategy must be of 30 steps", {"steps": 30}),

@@ -84,14 +84,14 @@ def _strategy(
 
 def compare(options: argparse.Namespace) -> int:
     """Print or draw the errors of strategies at one guarantee."""
-    from renyi.matrix import compare_strategies
+    from renyi.matrix import choose_strategy
 
     require(options, "target", "delta")
     output.check_figure(options, 1)
     setting = _setting(options, "target")
     epsilon, delta = setting.pop("epsilon"), setting.pop("delta")
     with output.waiting("comparing"):
-        rows = compare_strategies(epsilon, delta, **setting)
+        rows = choose_strategy(epsilon, delta, **setting)
     if options.plot or options.show:
         _draw(options, rows, f"ε = {output.plain(epsilon)}, δ = {output.plain(delta)}")
     records = [{"epsilon": epsilon, "delta": delta, **setting, **_record(row)} for row in rows]

@@ -21,8 +21,9 @@ Examples
 from __future__ import annotations
 
 from renyi.matrix._blt import BLT
-from renyi.matrix._choice import choose_bands, compare_strategies, plot_bands, priced
+from renyi.matrix._choice import choose_bands, choose_strategy, plot_bands, priced
 from renyi.matrix._dense import Dense
+from renyi.matrix._inverse import BandedInverse
 from renyi.matrix._pure import noise_functions
 from renyi.matrix._strategy import LearningRates, Momentum, PrefixSums, Strategy
 from renyi.matrix._stream import NoiseStream
@@ -39,6 +40,7 @@ from renyi.mechanisms.participation import (
 __all__ = [
     "BLT",
     "BallsInBins",
+    "BandedInverse",
     "BandedToeplitz",
     "CyclicPoisson",
     "Dense",
@@ -53,7 +55,7 @@ __all__ = [
     "Strategy",
     "Tree",
     "choose_bands",
-    "compare_strategies",
+    "choose_strategy",
     "noise_functions",
     "plot_bands",
     "priced",

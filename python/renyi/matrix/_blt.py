@@ -15,14 +15,17 @@ from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
+    LearningRates,
     Loss,
     PrefixSums,
     Sensitivity,
     Workload,
     loss_of,
+    mean_form,
     of_toeplitz,
+    workload_of,
 )
-from renyi.matrix._toeplitz import ToeplitzStrategy
+from renyi.matrix._toeplitz import ToeplitzStrategy, query_weights
 from renyi.mechanisms.participation import (
     ONCE,
     Overlaps,
@@ -106,8 +109,8 @@ class BLT(ToeplitzStrategy):
         participation : Participation
             What the sensitivity is of; by default a single pass. A run of several epochs with
             coefficients for a single pass needs more noise, and warns.
-        workload : PrefixSums
-            The queries.
+        workload : Workload
+            The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
         """
         count = integer_of(buffers, "buffers", 1)
         if count > MOST_BUFFERS:
@@ -168,8 +171,7 @@ def fit_blt(
     steps: int, buffers: int, loss: Any, participation: Any, workload: Any
 ) -> tuple[Vector, Vector]:
     """Return decays and weights. A step of the search costs no more for more steps of training."""
-    if not isinstance(workload, PrefixSums):
-        raise ValueError(f"workload must be PrefixSums() for BLT to be optimised, got {workload!r}")
+    queries = workload_of(workload)
     scheme, mean = participation_of(participation), loss_of(loss) == "mean"
     most, separation = most_participations(scheme, steps), separation_of(scheme, steps)
 
@@ -183,7 +185,37 @@ def fit_blt(
         minimise(logarithm, start, title="buffers", steps=2000)
         for start in _starts(steps, separation, buffers)
     ]
-    return buffered_nodes(min(found, key=lambda pair: pair[1])[0])
+    best = min(found, key=lambda pair: pair[1])[0]
+    if not isinstance(queries, PrefixSums):
+        best = _fit_others(best, steps, loss, scheme, queries)
+    return buffered_nodes(best)
+
+
+_APART = 1e-5  # of the two values that a slope is taken from
+
+
+def _fit_others(
+    start: Vector, steps: int, loss: Any, scheme: Participation, workload: Any
+) -> Vector:
+    """Return the parameters for other queries, by slopes from differences."""
+    rated = isinstance(workload, LearningRates)
+    form = mean_form(workload, steps, loss) if rated else np.empty(0)
+    queries = np.eye(1, steps)[0] if rated else workload.kernel(steps)
+    weights = query_weights(steps, loss_of(loss))
+
+    def value(p: Vector) -> float:
+        if np.abs(p).max() > _LARGEST:
+            return math.inf
+        strategy = BLT(steps, *buffered_nodes(p))
+        b = strategy._solve(queries)
+        error = float(b @ form @ b) if rated else float(weights @ b**2)
+        return math.log(error) + 2.0 * math.log(strategy.sensitivity(scheme))
+
+    def logarithm(p: Vector) -> tuple[float, Vector]:
+        shifts = _APART * np.eye(len(p))
+        return value(p), np.array([value(p + h) - value(p - h) for h in shifts]) / (2.0 * _APART)
+
+    return minimise(logarithm, start, title="buffers", tolerance=1e-10)[0]
 
 
 def _starts(steps: int, separation: int, buffers: int) -> list[Vector]:

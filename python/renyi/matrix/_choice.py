@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from renyi._figure import plain_ticks
 from renyi._validation import integer_of
 from renyi.matrix._blt import BLT
+from renyi.matrix._inverse import BandedInverse
 from renyi.matrix._strategy import PREFIX_SUMS, Loss, Strategy, Workload, loss_of, workload_of
 from renyi.matrix._toeplitz import BandedToeplitz
 from renyi.matrix._tree import Tree
+from renyi.mechanisms.bins import likely_bins, likely_noise
 from renyi.mechanisms.participation import (
+    ONCE,
     BallsInBins,
     CyclicPoisson,
     FixedEpochs,
@@ -36,7 +39,7 @@ class Priced(NamedTuple):
     strategy : Strategy
         The matrix.
     participation : Participation
-        In which steps a record takes part.
+        In which steps a record takes part, and by which stride and blocks random bins are priced.
     noise_multiplier : float
         Standard deviation of z over the clipping norm.
     error : float
@@ -91,7 +94,9 @@ def priced(
     # Up by more than what MatrixMechanism rounds its quotient down by.
     noise = effective * sensitivity * (1.0 + 2.0**-50)
     if isinstance(participation, BallsInBins):  # that is the noise if the bins were known
-        noise = _noise_in_bins(strategy, participation, noise, target_epsilon, target_delta)
+        participation, noise = _noise_in_bins(
+            strategy, participation, noise, target_epsilon, target_delta
+        )
     errors = strategy.errors(workload_of(workload))
     variance = float(errors.mean() if loss_of(loss) == "mean" else errors.max())
     return Priced(name, strategy, participation, noise, noise * math.sqrt(variance))
@@ -102,30 +107,31 @@ LARGEST_GAIN = 16.0  # by the secrecy of bins, that is searched for
 
 def _noise_in_bins(
     strategy: Strategy, scheme: BallsInBins, known: float, epsilon: float, delta: float
-) -> float:
+) -> tuple[BallsInBins, float]:
     """Return the noise for records in random bins, from that for known ones.
 
-    With the stride that is the best at three quarters of it.
+    With the stride and blocks that are the best at three quarters of it, which are returned too.
     """
     from renyi.accountants import PLDAccountant
     from renyi.calibration import calibrate
     from renyi.mechanisms import MatrixMechanism
 
-    def run(noise: float, stride: int | None) -> MatrixMechanism:
-        return MatrixMechanism(strategy, noise, BallsInBins(scheme.batches, stride))
+    def cost(bins: BallsInBins) -> float:
+        run = MatrixMechanism(strategy, 0.75 * known, bins)
+        return PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(delta)
 
-    def cost(stride: int) -> float:
-        accountant = PLDAccountant(adjacency="zero_out").compose(run(0.75 * known, stride))
-        return accountant.get_epsilon(delta)
-
-    best = scheme.stride or min(numbers_to_try(scheme.batches), key=cost)
-    return calibrate(
-        lambda noise: run(noise, best),
-        (known / LARGEST_GAIN, 1.01 * known),  # lattices may be wide
+    costs = [(cost(bins), bins) for bins in likely_bins(0.75 * known, strategy, scheme)]
+    least, best = min(costs, key=lambda pair: pair[0])
+    ends = known / LARGEST_GAIN, 0.75 * known, 1.01 * known  # lattices may be wide
+    noise = calibrate(
+        lambda noise: MatrixMechanism(strategy, noise, best),
+        ends[:2] if least <= epsilon else ends[1:],
         target_epsilon=epsilon,
         target_delta=delta,
+        tolerance=1e-5,
         adjacency="zero_out",
     )
+    return best, noise
 
 
 def choose_bands(
@@ -191,7 +197,10 @@ def choose_bands(
     return tuple(rows)
 
 
-def compare_strategies(
+WORTH_A_PRICE = 1.25  # times the least error that is likely in random bins
+
+
+def choose_strategy(
     target_epsilon: float,
     target_delta: float,
     *,
@@ -200,26 +209,29 @@ def compare_strategies(
     steps: int,
     buffers: int = 4,
     loss: Loss = "mean",
+    workload: Workload = PREFIX_SUMS,
 ) -> tuple[Priced, ...]:
-    """Return the error of prefix sums under each kind of noise at one guarantee.
+    """Return every kind of noise with every way to sample, the least error first.
 
-    With sampling: independent noise, and the best number of bands. In fixed order, where the steps
-    of a record are population / batch_size apart: independent noise, bands as many as that (at
-    most 512), buffers, and a tree. In random bins that are kept, where an epoch fits into the
-    steps: the same bands and buffers. The best row is ``min(rows, key=lambda row: row.error)``.
+    With cyclic samples: independent noise, which is DP-SGD, and the best number of bands. In fixed
+    order, where the steps of a record are population / batch_size apart: independent noise, bands
+    as many as that (at most 512), buffers, the best number of bands of the inverse, and a tree. In
+    random bins that are kept, where an epoch fits into the steps: of the same kinds, with any
+    number of bands, those that are likely to come near the best. Numbers of bands are powers of 2
+    and the number of batches. The choice is the first row.
 
     Parameters
     ----------
-    target_epsilon, target_delta, population, batch_size, steps, loss
+    target_epsilon, target_delta, population, batch_size, steps, loss, workload
         As for `choose_bands`.
     buffers : int
         Of the `BLT`, in [1, 8].
 
     Examples
     --------
-    >>> rows = compare_strategies(1.0, 1e-6, population=128, batch_size=1, steps=256)
-    >>> [row.name for row in rows][:3]
-    ['independent, sampled', '8 bands, sampled', 'independent, fixed order']
+    >>> rows = choose_strategy(1.0, 1e-6, population=60, batch_size=1, steps=30)
+    >>> rows[0].name, rows[-1].name
+    ('4 bands, sampled', 'independent, fixed order')
     """
     sampled = choose_bands(
         target_epsilon,
@@ -228,32 +240,56 @@ def compare_strategies(
         batch_size=batch_size,
         steps=steps,
         loss=loss,
+        workload=workload,
     )
     whole = FixedEpochs(-(-population // batch_size))
-    apart = min(whole.period, steps, _MOST_BANDS)
-    bands = BandedToeplitz.optimal(steps, apart, loss=loss)
-    blt = BLT.optimal(steps, buffers, loss=loss, participation=whole)
-    known: list[tuple[str, Strategy, Participation]] = [
-        ("independent, fixed order", BandedToeplitz(steps, [1.0]), whole),
-        (f"{apart} bands, fixed order", bands, whole),
-        (f"{buffers} buffers, fixed order", blt, whole),
-        ("tree, fixed order", Tree(steps), whole),
-    ]
+    most = min(whole.period, steps, _MOST_BANDS)
+    numbers = numbers_to_try(most)
+    how: Any = {"loss": loss, "workload": workload}
+    blt = BLT.optimal(steps, buffers, participation=whole, **how)
+    bands = [BandedToeplitz.optimal(steps, count, **how) for count in numbers]
+    roots = [BandedInverse.root(steps, count) for count in numbers[1:]]
+    inverse = [BandedInverse.geometric(steps, participation=whole, **how), *roots]
+    kinds: list[list[Any]] = [bands, [blt], inverse, [Tree(steps)]]
+
+    def name(strategy: Strategy) -> str:
+        if isinstance(strategy, BandedInverse):
+            return f"inverse of {strategy.inverse_bands} bands"
+        if isinstance(strategy, BandedToeplitz):
+            return "independent" if strategy.bands == 1 else f"{strategy.bands} bands"
+        return "tree" if isinstance(strategy, Tree) else f"{buffers} buffers"
+
+    def price(strategy: Strategy, scheme: Participation, words: str) -> Priced:
+        title = f"{name(strategy)}, {words}"
+        return priced(title, strategy, scheme, target_epsilon, target_delta, **how)
+
+    def loss_in_order(strategy: Strategy) -> float:
+        return strategy.loss(loss, whole, workload)
+
+    fixed = [bands[0], *(min(kind, key=loss_in_order) for kind in kinds)]
+    rows = [price(strategy, whole, "fixed order") for strategy in dict.fromkeys(fixed)]
     if whole.period <= steps:
         bins = BallsInBins(whole.period)
-        known += [
-            (f"{apart} bands, balls in bins", bands, bins),
-            (f"{buffers} buffers, balls in bins", blt, bins),
+        one = rows[0].noise_multiplier / rows[0].strategy.sensitivity(whole)
+
+        def likely(strategy: Strategy) -> float:
+            known = one * strategy.sensitivity(whole)
+            noise = likely_noise(strategy, bins, target_epsilon, target_delta, 2.0 * known)
+            return noise * strategy.loss(loss, ONCE, workload) / strategy.column_norm
+
+        best = [min((likely(strategy), k) for k, strategy in enumerate(kind)) for kind in kinds]
+        limit = WORTH_A_PRICE * min(error for error, _ in best)
+        rows += [
+            price(kind[k], bins, "balls in bins")
+            for kind, (error, k) in zip(kinds, best, strict=True)
+            if error <= limit
         ]
-    best = min(sampled[1:] or sampled, key=lambda row: row.error)
-    return (
-        sampled[0]._replace(name="independent, sampled"),
-        best._replace(name=f"{best.name}, sampled"),
-        *(
-            priced(name, strategy, scheme, target_epsilon, target_delta, loss=loss)
-            for name, strategy, scheme in known
-        ),
-    )
+    few = min(sampled[1:] or sampled, key=lambda row: row.error)
+    rows += [
+        row._replace(name=f"{name(row.strategy)}, sampled")
+        for row in {sampled[0].name: sampled[0], few.name: few}.values()
+    ]
+    return tuple(sorted(rows, key=lambda row: row.error))
 
 
 def plot_bands(rows: Iterable[Priced], *, ax: Axes | None = None) -> Axes:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from renyi._training import add_banded_noise, add_buffered_noise, add_tree_noise
 from renyi.matrix._blt import BLT
 from renyi.matrix._dense import Dense
+from renyi.matrix._inverse import BandedInverse
 from renyi.matrix._strategy import Strategy
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot, ToeplitzStrategy
 from renyi.matrix._tree import Tree
@@ -130,7 +131,7 @@ class Bands(Kernel):
             taps[(step - 1 - np.arange(len(by_lag))) % slots] = by_lag
         own = math.nextafter(scale * inverse, math.inf) if inverse != 1.0 else scale
         newest = step % slots if slots else -1
-        add_banded_noise(core, own, taps, newest, kept, numbers, threads, taken)
+        add_banded_noise(core, own, taps, newest, False, kept, numbers, threads, taken)
 
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.
@@ -143,6 +144,38 @@ class Bands(Kernel):
             return 0.0
         roundings = (2.0 * slots + 2.0) * _UNIT + 2.0 * self._stored
         return self._diagonal * roundings * (sums + self._sizes * kept)
+
+
+class InverseBands(Kernel):
+    """The z of the last steps, as they were realised."""
+
+    def __init__(self, strategy: BandedInverse, size: int, dtype: np.dtype[Any]) -> None:
+        self._past = np.array(strategy.coefficients[1:])
+        self.held = Held.of(0, {"noise": np.zeros((len(self._past), size), dtype)})
+        self._stored = float(np.finfo(dtype).eps) / 2.0
+        self._sum = float(strategy.first_column().sum()) * (1.0 + strategy.steps * 2.0**-52)
+        self.row_norm = math.hypot(1.0, *strategy.coefficients[1:])
+
+    def add(self, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
+        """Add the noise of a step."""
+        taken, step, kept = self.held.taken, self.step, self.held.arrays["noise"]
+        slots = len(kept)
+        taps = np.zeros(slots)
+        taps[(step - 1 - np.arange(slots)) % max(slots, 1)] = -self._past
+        newest = step % slots if slots else -1
+        add_banded_noise(core, scale, taps, newest, True, kept, numbers, threads, taken)
+
+    def error(self, sums: float, kept: float) -> float:
+        """Return the bound of `Kernel.error`.
+
+        The z are C r, of norms up to ``kept`` times the sum of a column of C. An error of one
+        enters later ones as C has it, and then a sum by coefficients of sum 1 at most.
+        """
+        slots = len(self._past)
+        if not slots:
+            return 0.0
+        roundings = (2.0 * slots + 2.0) * _UNIT + 2.0 * self._stored
+        return roundings * (1.0 + self._sum) * (sums + self._sum * kept)
 
 
 class Buffers(Kernel):
@@ -238,6 +271,8 @@ def kernel_of_strategy(strategy: Strategy, size: int, dtype: np.dtype[Any]) -> K
         return Buffers(strategy, size, dtype)
     if isinstance(strategy, Tree):
         return Nodes(strategy, size, dtype)
+    if isinstance(strategy, BandedInverse):
+        return InverseBands(strategy, size, dtype)
     return Bands(strategy, size, dtype)
 
 

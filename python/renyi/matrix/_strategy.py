@@ -121,15 +121,22 @@ def workload_of(value: Any) -> Workload:
     return value
 
 
-def kernel_of(workload: Any, steps: int, strategy: str) -> Vector:
-    """Return the first column of a Toeplitz workload, which alone such a strategy is fitted to."""
-    if isinstance(workload_of(workload), LearningRates):
+def mean_form(workload: LearningRates, steps: int, loss: Any) -> Matrix:
+    """Return W, with e W e the mean variance of the queries if C^-1 is Toeplitz of first column e.
+
+    A is not Toeplitz, and W the sums of A^T A / n along its diagonals, from each entry to the end.
+    """
+    if loss_of(loss) == "max":
+        raise ValueError(f"loss must be 'mean' where learning rates change, got {loss!r}")
+    if steps > MOST_DENSE:
         raise ValueError(
-            f"workload must be PrefixSums() or Momentum for {strategy} to be optimised, whose "
-            f"matrix is Toeplitz, got {workload!r}: Dense.optimal takes every workload"
+            f"steps must be at most {MOST_DENSE} where learning rates change, got {steps}"
         )
-    kernel: Vector = workload.kernel(steps)
-    return kernel
+    a = workload.matrix(steps)
+    form: Matrix = a.T @ a / steps
+    for k in range(steps - 2, -1, -1):
+        form[k, :-1] += form[k + 1, 1:]
+    return form
 
 
 def _beta_of(value: Any, name: str) -> float:
@@ -283,8 +290,9 @@ def overlaps_of_toeplitz(c: Vector, steps: int, batches: int, relative: float) -
     _check_not_negative(c)
     c, scale = _scaled(c)
     s = _sum_of_shifts(c, steps, batches, -(-steps // batches))
-    # Raised so that no product underflows; those below may, which lowers them.
-    raised = np.where(s > 0.0, np.maximum(s, 2.0**-500), 0.0)
+    # Raised so that no product underflows, nor did a coefficient that was computed; those below
+    # may, which lowers them.
+    raised = np.where((s > 0.0) | (relative > 0.0), np.maximum(s, 2.0**-500), 0.0)
     most = [float(raised[lag:] @ raised[: steps - lag]) for lag in range(batches)]
     length = steps - batches + 1
     least = [float(s[lag : lag + length] @ s[:length]) for lag in range(batches)]
@@ -319,8 +327,8 @@ def _rounded_overlaps(
     """Return overlaps by sums of products of numbers that are not negative, rounded outward."""
     error = 2.0 * ((roundings + 8.0) * _UNIT + 2.0 * relative)
     own, *shared = (number * (1.0 + error) for number in most)
-    down = 1.0 - error
-    return Overlaps(unit, own, least[0] * down, tuple(shared), min(least) * down)
+    own_least, *shared_least = (number * (1.0 - error) for number in least)
+    return Overlaps(unit, own, own_least, tuple(shared), tuple(shared_least))
 
 
 def _reach(c: Matrix) -> int:

@@ -22,12 +22,13 @@ from renyi.matrix._strategy import (
     Sensitivity,
     Strategy,
     Workload,
-    kernel_of,
     loss_of,
+    mean_form,
     of_toeplitz,
     overlaps_of_matrix,
     overlaps_of_toeplitz,
     rounded_up,
+    workload_of,
 )
 from renyi.mechanisms.participation import (
     Overlaps,
@@ -215,8 +216,8 @@ class BandedToeplitz(ToeplitzStrategy):
             Of the matrix; bands in [1, steps].
         loss : {"mean", "max"}
             Which loss, as of `Strategy.loss`.
-        workload : PrefixSums or Momentum
-            The queries.
+        workload : Workload
+            The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
         normalised : bool
             Whether the columns are normalised afterwards.
         """
@@ -300,6 +301,8 @@ def fit_toeplitz(steps: int, bands: int, loss: Any, workload: Any) -> Vector:
     """Return c with c_0 = 1 that has the least ||c||^2 times error, O(steps bands) a step."""
     tail = root_coefficients(bands)[1:]
     lengths = [steps]
+    if isinstance(workload_of(workload), LearningRates):
+        return np.concatenate([[1.0], _fit_rated(tail, mean_form(workload, steps, loss))])
     while lengths[-1] > 1000 and lengths[-1] // _COARSER > 2 * bands:
         lengths.append(lengths[-1] // _COARSER)
     for length in reversed(lengths if bands > 1 else []):
@@ -307,9 +310,31 @@ def fit_toeplitz(steps: int, bands: int, loss: Any, workload: Any) -> Vector:
     return np.concatenate([[1.0], tail])
 
 
+def _fit_rated(start: Vector, form: Matrix) -> Vector:
+    """Return all coefficients but the first, of least ||c||^2 times e W e."""
+    impulse = np.zeros(len(form))
+    impulse[0] = 1.0
+
+    def logarithm(tail: Vector) -> tuple[float, Vector]:
+        c = np.concatenate([[1.0], tail])
+        e = impulse.copy()
+        solve_toeplitz(c, e)
+        half = form @ e
+        error, square = float(e @ half), float(c @ c)
+        if not math.isfinite(error):
+            return math.inf, tail
+        y = np.ascontiguousarray(half[::-1])
+        solve_toeplitz(c, y)  # C^-T of the slope, from its end
+        slopes = np.array([y[: len(y) - j] @ e[: len(y) - j][::-1] for j in range(1, len(c))])
+        return math.log(error * square), 2.0 * (tail / square - slopes / error)
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        return minimise(logarithm, start, title="banded Toeplitz")[0]
+
+
 def _fit_from(start: Vector, steps: int, loss: Any, workload: Any) -> Vector:
     """Return all coefficients but the first, from a start."""
-    kernel = kernel_of(workload, steps, "BandedToeplitz")
+    kernel = workload.kernel(steps)
     weights = query_weights(steps, loss_of(loss))
     work, slopes = np.empty(2 * steps), np.empty(len(start) + 1)
 

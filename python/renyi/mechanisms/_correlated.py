@@ -14,7 +14,6 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._validation import FINITE, NON_NEGATIVE, integer_of, numbers_in, shortest
-from renyi.mechanisms._epochs import RandomAllocation
 from renyi.mechanisms._noise import L2, Gaussian
 from renyi.mechanisms.algebra import (
     Composed,
@@ -25,17 +24,16 @@ from renyi.mechanisms.algebra import (
     set_fields,
     set_numbers,
 )
+from renyi.mechanisms.bins import bound_of_bins_below, bounds_of_bins, over, overlaps_of
 from renyi.mechanisms.participation import (
     ONCE,
     BallsInBins,
     CyclicPoisson,
-    Overlaps,
     Participation,
     StrategyMatrix,
-    numbers_to_try,
     participation_of,
 )
-from renyi.mechanisms.sampling import PoissonSampled
+from renyi.mechanisms.sampling import PoissonSampled, TruncatedPoissonSampled
 from renyi.mechanisms.steps import REPLACE
 
 Array = npt.NDArray[np.float64]
@@ -55,7 +53,8 @@ class MatrixMechanism(Equivalent):
     its steps shares no row with the others: the run is a `PoissonSampled` Gaussian for each cycle
     that is begun, of the noise multiplier over the largest norm of a column (Choquette-Choo and
     others 2023, arXiv 2306.08153, Theorems 4 and 5), for every adjacency: groups are drawn for each
-    record by itself. With fewer groups only Monte Carlo estimates are known, and it is refused.
+    record by itself. Where batches are cut, it is a `TruncatedPoissonSampled` one, of records that
+    are replaced. With fewer groups only Monte Carlo estimates are known, and it is refused.
 
     Parameters
     ----------
@@ -139,7 +138,11 @@ class MatrixMechanism(Equivalent):
         noise, scheme = Gaussian(self.effective_noise_multiplier), self.participation
         if isinstance(scheme, CyclicPoisson):
             cycles = -(-self.strategy.steps // scheme.cycle_length)
-            return (Composed((PoissonSampled(noise, scheme.sample_rate), cycles)),)
+            sampled: Mechanism = PoissonSampled(noise, scheme.sample_rate)
+            if scheme.batch_limit is not None and scheme.group_size is not None:
+                limits = scheme.batch_limit, scheme.group_size
+                sampled = TruncatedPoissonSampled(noise, scheme.sample_rate, *limits)
+            return (Composed((sampled, cycles)),)
         if isinstance(scheme, BallsInBins):
             overlaps = overlaps_of(self.strategy, scheme.batches)
             return bounds_of_bins(self.noise_multiplier, overlaps, scheme)
@@ -179,79 +182,10 @@ class MatrixMechanism(Equivalent):
 
         It does for every one where each record is put into a group or bin by itself.
         """
-        if not isinstance(self.participation, CyclicPoisson | BallsInBins):
+        scheme = self.participation
+        alone = isinstance(scheme, CyclicPoisson) and scheme.batch_limit is None
+        if not (alone or isinstance(scheme, BallsInBins)):
             Mechanism.check_adjacency(self, adjacency)  # a class with slots has no super()
-
-
-# Balls in bins. With X Gaussian of covariance G / sigma^2, G the Gram matrix of what a record moves
-# by its b possible bins, the ratio of likelihoods with and without the record is the mean of
-# exp(X_j - Var X_j / 2) (2410.06266, Lemma 3.2, for C >= 0). Expectations of convex functions of it
-# rise with every entry of G (Kahane 1985). All diagonal entries set to d and all others to rho, it
-# is that of a Gaussian release of noise sigma / sqrt(rho) and an allocation to b bins of noise
-# sigma / sqrt(d - rho). Published bins up to a multiple of a stride leave at least b // stride bins
-# so far apart, and more bins cost less (Jensen's inequality).
-
-
-@lru_cache(maxsize=16)
-def overlaps_of(strategy: StrategyMatrix, batches: int) -> Overlaps:
-    """Return the overlaps of a strategy, kept: a calibration tries many noises with one."""
-    return strategy.overlaps(batches)
-
-
-def bounds_of_bins(noise: float, overlaps: Overlaps, scheme: BallsInBins) -> tuple[Mechanism, ...]:
-    """Return mechanisms that each dominate a run whose records are in random bins.
-
-    One for each stride, a power of 2, which is the best at some order, and one for bins that are
-    known: lattices may fail with little noise, and that Gaussian costs next to no time.
-    """
-    batches, own, noise = scheme.batches, overlaps.own_most, noise / overlaps.unit
-    strides = numbers_to_try(batches) if scheme.stride is None else [scheme.stride]
-    shared = [max(overlaps.shared_most[s - 1 :: s], default=0.0) for s in strides]
-    bins = [batches // s for s in strides]
-    moments = _approximate_moments(noise, own, np.array(shared), np.array(bins))
-    best = sorted({*moments.argmin(axis=1).tolist(), len(strides) - 1})
-    return tuple(_shared_and_allocated(noise, own, shared[k], bins[k]) for k in best)
-
-
-def bound_of_bins_below(noise: float, overlaps: Overlaps, batches: int) -> Mechanism:
-    """Return a mechanism that a run whose records are in random bins dominates, if they align."""
-    up = noise / overlaps.unit * (1.0 + 2.0**-40)  # more than what is rounded down on the way
-    return _shared_and_allocated(up, overlaps.own_least, overlaps.shared_least, batches)
-
-
-def _shared_and_allocated(noise: float, own: float, shared: float, bins: int) -> Mechanism:
-    """Return the release of the shared part, and the allocation of the rest; noise rounded down."""
-    shared = own if bins == 1 else min(shared, own)
-    parts: list[Mechanism] = []
-    if shared > 0.0:
-        parts.append(Gaussian(_over_root(noise, shared)))
-    if own > shared:
-        rest = math.nextafter(own - shared, math.inf)
-        parts.append(RandomAllocation(Gaussian(_over_root(noise, rest)), bins))
-    return parts[0] if len(parts) == 1 else Composed(*parts)
-
-
-def _over_root(noise: float, square: float) -> float:
-    return over(noise, math.nextafter(math.sqrt(square), math.inf))
-
-
-ORDERS = 1.0 + np.geomspace(0.1, 1000.0, 40)[:, None]
-
-
-def _approximate_moments(noise: float, own: float, shared: Array, bins: Array) -> Array:
-    """Return about log E_Q R^order at orders by strides: it chooses strides, and proves nothing."""
-    if not 0.0 < noise < math.inf:
-        return np.zeros((1, shared.size))
-    pairs = 0.5 * ORDERS * (ORDERS - 1.0) / noise**2
-    rest = np.maximum(own - shared, 0.0)
-    rare = np.log1p(ORDERS * (ORDERS - 1.0) * np.expm1(np.minimum(rest / noise**2, 500.0)) / bins)
-    return pairs * shared + np.logaddexp(rare, pairs * rest - (ORDERS - 1.0) * np.log(bins))
-
-
-def over(noise: float, sensitivity: float) -> float:
-    """Return a quotient rounded down."""
-    ratio = noise / sensitivity
-    return math.nextafter(ratio, 0.0) if ratio > 0.0 and noise < math.inf else ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,19 +80,33 @@ class CyclicPoisson:
         In [0, 1].
     cycle_length : int
         Number of groups, at least 1 and at least the bands of the strategy.
+    batch_limit, group_size : int, optional
+        Both or none: the largest batch, to which samples are cut, and the records of the smallest
+        group, at least 1. The number of records is public then: not with "add_remove" adjacency.
     """
 
     sample_rate: float
     cycle_length: int
+    batch_limit: int | None = None
+    group_size: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sample_rate", probability_of(self.sample_rate, "sample_rate"))
         object.__setattr__(self, "cycle_length", integer_of(self.cycle_length, "cycle_length", 1))
+        if (self.batch_limit is None) != (self.group_size is None):
+            raise ValueError(
+                "batch_limit and group_size must be given together, "
+                f"got {self.batch_limit!r} and {self.group_size!r}"
+            )
+        for name in ("batch_limit", "group_size"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, integer_of(value, name, 1))
 
     def __str__(self) -> str:
         length = self.cycle_length
         where = "every step" if length == 1 else f"one step of every {length}"
-        return f"by chance {shortest(self.sample_rate)} in {where}"
+        cut = "" if self.batch_limit is None else f", at most {self.batch_limit} at a time"
+        return f"by chance {shortest(self.sample_rate)} in {where}{cut}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +123,28 @@ class BallsInBins:
     stride : int, optional
         In [1, batches]: guarantees are those of bins whose number modulo the stride is published,
         which leaves bins that share less. By default the best of several.
+    block : int
+        A divisor of ``batches``, with a stride: what is published is the number of the block of so
+        many adjacent bins modulo the stride. By default blocks of one bin.
     """
 
     batches: int
     stride: int | None = None
+    block: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "batches", integer_of(self.batches, "batches", 1))
+        object.__setattr__(self, "block", integer_of(self.block, "block", 1))
+        if self.batches % self.block or (self.stride is None and self.block > 1):
+            raise ValueError(
+                f"block must be a divisor of the batches, {self.batches}, given with a stride, "
+                f"got {self.block}"
+            )
         if self.stride is not None:
-            stride = integer_of(self.stride, "stride", 1)
-            if stride > self.batches:
+            stride, most = integer_of(self.stride, "stride", 1), self.batches // self.block
+            if stride > most:
                 raise ValueError(
-                    f"stride must be an integer in [1, {self.batches}], the batches, got {stride}"
+                    f"stride must be an integer in [1, {most}], the number of blocks, got {stride}"
                 )
             object.__setattr__(self, "stride", stride)
 
@@ -173,17 +197,15 @@ class Overlaps(NamedTuple):
         A power of 2, in units of the clipped contribution: the others are in units of its square.
     own_most, own_least : float
         The squared norm of what one bin moves, of the worst bin and of the best.
-    shared_most : tuple of float
-        The largest inner product of two bins that are 1, 2, ... apart.
-    shared_least : float
-        The smallest inner product of two bins.
+    shared_most, shared_least : tuple of float
+        The largest and the smallest inner product of two bins that are 1, 2, ... apart.
     """
 
     unit: float
     own_most: float
     own_least: float
     shared_most: tuple[float, ...]
-    shared_least: float
+    shared_least: tuple[float, ...]
 
 
 def numbers_to_try(most: int) -> list[int]:

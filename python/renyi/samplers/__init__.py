@@ -10,7 +10,12 @@ from renyi.samplers.basic import (
     TruncatedPoissonSampler,
     pad_batch,
 )
-from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler, ShuffledSampler
+from renyi.samplers.epochs import (
+    BallsInBinsSampler,
+    FixedOrderSampler,
+    MinSeparationSampler,
+    ShuffledSampler,
+)
 from renyi.samplers.users import UserRows, bound_contributions
 
 __all__ = [
@@ -19,6 +24,7 @@ __all__ = [
     "CyclicPoissonSampler",
     "FixedOrderSampler",
     "FixedSizeSampler",
+    "MinSeparationSampler",
     "PoissonSampler",
     "ShuffledSampler",
     "TruncatedPoissonSampler",

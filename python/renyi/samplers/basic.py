@@ -19,8 +19,11 @@ from renyi._locks import reentrant_lock_freed_by_fork
 from renyi._states import entries_of, with_secrets
 from renyi._training import LARGEST_POPULATION, ChaCha20, order_by_group
 from renyi._validation import count_of, integer_of, probability_of
+from renyi.matrix import BandedToeplitz, CyclicPoisson
 from renyi.mechanisms import (
     FixedSizeSampled,
+    Gaussian,
+    MatrixMechanism,
     Mechanism,
     PoissonSampled,
     TruncatedPoissonSampled,
@@ -404,6 +407,10 @@ class CyclicPoissonSampler(BatchSampler):
         With which a record is taken when its group has its turn, in [0, 1].
     cycle_length : int
         Number of groups, at least 1.
+    batch_limit : int, optional
+        The largest batch, at least 1: of larger samples a uniform subset is kept. Groups are equal
+        parts of a public number of records then, record i in group i modulo ``cycle_length``, and
+        guarantees are those of records that are replaced.
     steps, generator
         As for `PoissonSampler`.
 
@@ -435,26 +442,53 @@ class CyclicPoissonSampler(BatchSampler):
         sample_rate: float,
         cycle_length: int,
         *,
+        batch_limit: int | None = None,
         steps: int | None = None,
         generator: Any = None,
     ) -> None:
         super().__init__(population, steps, generator)
         self.sample_rate = probability_of(sample_rate, "sample_rate")
         self.cycle_length = integer_of(cycle_length, "cycle_length", 1)
+        self.batch_limit = (
+            None if batch_limit is None else integer_of(batch_limit, "batch_limit", 1)
+        )
+        if batch_limit is not None and self.cycle_length > self.population:
+            raise ValueError(
+                f"cycle_length must be an integer in [1, {self.population}], the population, with "
+                f"a batch_limit, got {cycle_length!r}"
+            )
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return a `PoissonSampled` release, once for every cycle that ``steps`` batches begin."""
+        """Return a sampled release, once for every cycle that ``steps`` batches begin.
+
+        It is `PoissonSampled`, with a batch limit the `renyi.MatrixMechanism` of independent noise
+        for each cycle, which holds for records that are replaced.
+        """
         cycles = -(-count_of(steps, "steps") // self.cycle_length)
-        return times(PoissonSampled(base, self.sample_rate), cycles)
+        if self.batch_limit is None:
+            return times(PoissonSampled(base, self.sample_rate), cycles)
+        if not isinstance(base, Gaussian):
+            raise TypeError(f"base must be a Gaussian where batches are cut, got {base!r}")
+        group = self.population // self.cycle_length
+        scheme = CyclicPoisson(self.sample_rate, self.cycle_length, self.batch_limit, group)
+        independent = BandedToeplitz(self.cycle_length, [1.0])
+        return times(MatrixMechanism(independent, base.noise_multiplier, scheme), cycles)
+
+    def _settings(self) -> dict[str, Any]:
+        cut = {} if self.batch_limit is None else {"batch_limit": self.batch_limit}
+        return {**super()._settings(), **cut}
 
     def _draw(self, number: int, layout: Groups | None) -> tuple[Indices, Groups]:
         core = self.generator.core
-        if layout is None:
+        if layout is None and self.batch_limit is None:
             layout = Groups.drawn(core, self.cycle_length, self.population)
+        elif layout is None:
+            layout = Groups(np.arange(self.population) % self.cycle_length, self.cycle_length)
         members = layout.members((number - 1) % self.cycle_length)
         if not members.size:
             return members, layout
-        return members[core.poisson_sample(members.size, self.sample_rate)], layout
+        batch = members[core.poisson_sample(members.size, self.sample_rate)]
+        return _at_most(core, batch, self.batch_limit), layout
 
     def _progress(self, layout: Groups | None) -> dict[str, Any]:
         return {"groups": np.empty(0, np.int64) if layout is None else layout.of_record.copy()}
@@ -464,6 +498,14 @@ class CyclicPoissonSampler(BatchSampler):
             state, "groups", self.population, self.cycle_length, may_lack=drawn == 0
         )
         return Groups(groups, self.cycle_length) if groups.size else None
+
+
+def _at_most(core: ChaCha20, batch: Indices, limit: int | None) -> Indices:
+    """Return a batch, or a uniform subset where it is larger than a limit."""
+    if limit is None or len(batch) <= limit:
+        return batch
+    kept: Indices = batch[core.choose(len(batch), limit)]
+    return kept
 
 
 class PaddedBatch(NamedTuple):
@@ -564,7 +606,4 @@ class TruncatedPoissonSampler(BatchSampler):
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         core = self.generator.core
         batch: Indices = core.poisson_sample(self.population, self.sample_rate)
-        if len(batch) <= self.batch_limit:
-            return batch, None
-        kept: Indices = batch[core.choose(len(batch), self.batch_limit)]
-        return kept, None
+        return _at_most(core, batch, self.batch_limit), None

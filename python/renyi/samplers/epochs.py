@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from renyi._states import Run, entries_of, secrets_of
 from renyi._validation import count_of, integer_of
-from renyi.matrix import BandedToeplitz, FixedEpochs
+from renyi.matrix import BandedToeplitz, FixedEpochs, MinSeparation
 from renyi.mechanisms import (
     FixedAllocation,
     Gaussian,
@@ -19,6 +19,7 @@ from renyi.mechanisms import (
     RandomAllocation,
     ShuffledBatches,
 )
+from renyi.mechanisms.participation import Participation
 from renyi.samplers.basic import BatchSampler, Groups, Indices, Place, checked_groups, times
 
 
@@ -282,12 +283,110 @@ class FixedOrderSampler(BatchSampler):
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return the `MatrixMechanism` of ``steps`` releases with independent Gaussian noise."""
-        if not isinstance(base, Gaussian):
-            raise TypeError(f"base must be a Gaussian for batches in fixed order, got {base!r}")
-        length = max(count_of(steps, "steps"), 1)
-        independent = BandedToeplitz(length, [1.0])
-        return MatrixMechanism(independent, base.noise_multiplier, FixedEpochs(self.batches))
+        return _independent(base, steps, FixedEpochs(self.batches))
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
         part = _part(self.population, self.batches, number)
         return np.arange(part.start, part.stop), None
+
+
+def _independent(base: Mechanism, steps: int, scheme: Participation) -> Mechanism:
+    """Return the `MatrixMechanism` of releases with independent noise in steps that are known."""
+    if not isinstance(base, Gaussian):
+        raise TypeError(f"base must be a Gaussian for batches that are known, got {base!r}")
+    length = max(count_of(steps, "steps"), 1)
+    return MatrixMechanism(BandedToeplitz(length, [1.0]), base.noise_multiplier, scheme)
+
+
+class MinSeparationSampler(BatchSampler):
+    """A uniform sample of the records that have rested, the steps of a record some steps apart.
+
+    Batches may be known: this is for correlated noise where devices or users are asked in random
+    order, and `renyi.matrix.MinSeparation` what it produces, whatever is drawn. A batch takes time
+    in proportion to the population.
+
+    Parameters
+    ----------
+    population : int
+        Number of records, at least ``batch_size * separation``.
+    batch_size : int
+        At least 1. Where records are left out for good, there may be fewer to draw from in the end.
+    separation : int
+        Steps i < j of a record have j - i >= separation; at least 1.
+    participations : int, optional
+        The most batches that a record is in, at least 1; by default any number.
+    steps, generator
+        As for `PoissonSampler`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Examples
+    --------
+    >>> sampler = MinSeparationSampler(12, 2, 5, participations=1, steps=8)
+    >>> [len(batch) for batch in sampler]
+    [2, 2, 2, 2, 2, 2, 0, 0]
+    """
+
+    _kind, _parameters = "min separation", ("batch_size", "separation", "participations")
+
+    def __init__(
+        self,
+        population: int,
+        batch_size: int,
+        separation: int,
+        *,
+        participations: int | None = None,
+        steps: int | None = None,
+        generator: Any = None,
+    ) -> None:
+        super().__init__(population, steps, generator)
+        self.batch_size = integer_of(batch_size, "batch_size", 1)
+        self.separation = integer_of(separation, "separation", 1)
+        if self.batch_size * self.separation > self.population:
+            raise ValueError(
+                "separation must be such that batch_size times it is at most the population, "
+                f"{self.population}, got {separation!r}"
+            )
+        self.participations = (
+            None if participations is None else integer_of(participations, "participations", 1)
+        )
+
+    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
+        """Return the `MatrixMechanism` of ``steps`` releases with independent Gaussian noise."""
+        return _independent(base, steps, MinSeparation(self.separation, self.participations))
+
+    def _draw(self, number: int, layout: _Turns | None) -> tuple[Indices, _Turns]:
+        last, used = layout or _Turns(*np.zeros((2, self.population), np.int64))
+        free = (last == 0) | (number - last >= self.separation)
+        if self.participations is not None:
+            free &= used < self.participations
+        batch = np.flatnonzero(free)
+        if len(batch) > self.batch_size:
+            batch = batch[self.generator.core.choose(len(batch), self.batch_size)]
+        last, used = last.copy(), used.copy()
+        last[batch] = number
+        used[batch] += 1
+        return batch, _Turns(last, used)
+
+    def _progress(self, layout: _Turns | None) -> dict[str, Any]:
+        empty = np.empty(0, np.int64)
+        last, used = (empty, empty) if layout is None else layout
+        return {"last": last.copy(), "used": used.copy()}
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> _Turns | None:
+        limits = {"last": drawn + 1, "used": drawn + 1}
+        found = [
+            checked_groups(state, name, self.population, most, may_lack=drawn == 0)
+            for name, most in limits.items()
+        ]
+        return _Turns(*(array.astype(np.int64) for array in found)) if drawn else None
+
+
+class _Turns(NamedTuple):
+    """The last batch of each record, 0 before the first, and in how many it has been."""
+
+    last: Indices
+    used: Indices

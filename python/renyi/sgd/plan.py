@@ -25,10 +25,12 @@ from renyi.calibration.runs import AccountantName, noise_for
 from renyi.matrix import (
     BLT,
     BallsInBins,
+    BandedInverse,
     BandedToeplitz,
     CyclicPoisson,
     Dense,
     FixedEpochs,
+    MinSeparation,
     SquareRoot,
     Strategy,
     Tree,
@@ -50,7 +52,12 @@ from renyi.samplers.basic import (
     PoissonSampler,
     TruncatedPoissonSampler,
 )
-from renyi.samplers.epochs import BallsInBinsSampler, FixedOrderSampler, ShuffledSampler
+from renyi.samplers.epochs import (
+    BallsInBinsSampler,
+    FixedOrderSampler,
+    MinSeparationSampler,
+    ShuffledSampler,
+)
 from renyi.sgd.grid import Grid, check_spacing, spacing_of
 from renyi.sgd.rules import bound_of
 from renyi.sgd.updates import Schedule, checked_schedule
@@ -63,10 +70,13 @@ Sampling = Literal[
     "fixed_size",
     "shuffled",
     "fixed_order",
+    "min_separation",
 ]
 Unit = Literal["record", "user"]
 IN_EPOCHS: tuple[Sampling, ...] = ("balls_in_bins", "shuffled", "fixed_order")
 """Schemes in which every record is in one batch of each epoch."""
+_KNOWN: tuple[Sampling, ...] = ("fixed_order", "min_separation")
+"""Schemes whose batches may be known, which are accounted as a whole run."""
 _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = {
     "pld": PLDAccountant,
     "rdp": RDPAccountant,
@@ -80,27 +90,31 @@ _SCHEMES: dict[Sampling, tuple[type[Any], tuple[Adjacency, ...]]] = {
     "fixed_size": (FixedSizeSampler, ("replace_one",)),
     "shuffled": (ShuffledSampler, _REPLACED),
     "fixed_order": (FixedOrderSampler, _REPLACED),
+    "min_separation": (MinSeparationSampler, _REPLACED),
 }
 """The sampler of each scheme, and the neighbouring relations that it has a guarantee for."""
 SAMPLERS = tuple(sampler for sampler, _ in _SCHEMES.values())
 
 
-def _only_with(scheme: Sampling, value: Any, name: str, sampling: Sampling) -> int | None:
-    """Return an integer that one sampling scheme needs and the others do not have."""
-    if (value is None) == (sampling == scheme):
+def _only_with(
+    scheme: Sampling, value: Any, name: str, sampling: Sampling, also: Sampling | None = None
+) -> int | None:
+    """Return an integer that one scheme needs, one also takes, and the others do not have."""
+    if (value is None) == (sampling == scheme) and (value is None or sampling != also):
         raise ValueError(
             f"{name} must be given with sampling {scheme!r} only, got {value!r} with {sampling!r}"
         )
     return None if value is None else integer_of(value, name, 1)
 
 
-def _adjacency_for(value: Any, sampling: Sampling, discrete: bool) -> Adjacency:
+def _adjacency_for(value: Any, sampling: Sampling, discrete: bool, *, cut: bool) -> Adjacency:
     """Return a neighbouring relation for which the scheme, with its noise, has a guarantee."""
     adjacency = adjacency_of(value)
-    if adjacency not in _SCHEMES[sampling][1]:
-        allowed = " or ".join(map(repr, _SCHEMES[sampling][1]))
+    known = _REPLACED if cut else _SCHEMES[sampling][1]
+    if adjacency not in known:
+        allowed = " or ".join(map(repr, known))
         raise ValueError(f"adjacency must be {allowed} with sampling {sampling!r}, got {value!r}")
-    if discrete and sampling in ("truncated_poisson", "balls_in_bins", "fixed_order"):
+    if discrete and (cut or sampling in ("truncated_poisson", "balls_in_bins", *_KNOWN)):
         raise ValueError(f"grid_spacing must be None with sampling {sampling!r}, got a grid")
     if discrete and sampling.endswith("poisson") and adjacency == "replace_one":
         raise ValueError(
@@ -157,7 +171,7 @@ def _grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, 
     return number, entries
 
 
-_STRATEGIES = (BandedToeplitz, SquareRoot, BLT, Tree, Dense)
+_STRATEGIES = (BandedToeplitz, BandedInverse, SquareRoot, BLT, Tree, Dense)
 
 
 def _check_strategy(plan: TrainingPlan) -> None:
@@ -169,10 +183,10 @@ def _check_strategy(plan: TrainingPlan) -> None:
         raise TypeError(
             f"strategy must be one of renyi.matrix, of no class of its own, got {strategy!r}"
         )
-    if plan.sampling not in ("fixed_order", "cyclic_poisson", "balls_in_bins"):
+    if plan.sampling not in (schemes := ("cyclic_poisson", "balls_in_bins", *_KNOWN)):
         raise ValueError(
-            "sampling must be 'fixed_order', 'cyclic_poisson' or 'balls_in_bins' with a strategy, "
-            f"for the steps of a record have to be apart, got {plan.sampling!r}"
+            f"sampling must be one of {schemes} with a strategy, for the steps of a record have to "
+            f"be apart, got {plan.sampling!r}"
         )
     if strategy.steps != plan.steps:
         raise ValueError(
@@ -187,7 +201,11 @@ def _check_strategy(plan: TrainingPlan) -> None:
 def participation_in(plan: TrainingPlan) -> Participation:
     """Return the steps of a plan in which a record can take part."""
     if plan.cycle_length is not None:
-        return CyclicPoisson(plan.sample_rate, plan.cycle_length)
+        limit, group = plan.batch_limit, plan.population // plan.cycle_length
+        size = None if limit is None else group
+        return CyclicPoisson(plan.sample_rate, plan.cycle_length, limit, size)
+    if plan.separation is not None:
+        return MinSeparation(plan.separation, plan.participations)
     if plan.sampling == "balls_in_bins":
         return BallsInBins(plan.batches_per_epoch)
     return FixedEpochs(plan.batches_per_epoch)
@@ -236,7 +254,7 @@ class StepSettings(NamedTuple):
 def _check_schedules(plan: TrainingPlan) -> None:
     """Refuse schedules whose cost is not known, and clipping norms out of range."""
     noise, clip = plan.noise_schedule, plan.clip_schedule
-    if noise is not None and plan.sampling in (*IN_EPOCHS, "cyclic_poisson"):
+    if noise is not None and plan.sampling in (*IN_EPOCHS, "cyclic_poisson", "min_separation"):
         raise ValueError(
             f"noise_schedule must be None with sampling {plan.sampling!r}, whose releases are of "
             f"several steps, got {noise!r}"
@@ -261,9 +279,9 @@ class TrainingPlan:
         Number of records, in [1, 2^53].
     batch_size : int
         Of a logical batch, in [1, population]: the expected size with "poisson" and
-        "cyclic_poisson", that before it is cut with "truncated_poisson", the exact one with
-        "fixed_size", the largest with "shuffled" and "fixed_order", the largest expected one with
-        "balls_in_bins".
+        "cyclic_poisson", before it is cut where there is a limit, the exact one with "fixed_size",
+        the largest with "shuffled", "fixed_order" and "min_separation", the largest expected one
+        with "balls_in_bins".
     noise_multiplier : float
         Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
         sigma of the discrete noise over the norm that a row may have there, in (0, inf). With a
@@ -277,21 +295,29 @@ class TrainingPlan:
         How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
         `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins" by
         `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement, "shuffled" by
-        `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`. No scheme is accounted as another.
+        `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`, "min_separation" by
+        `MinSeparationSampler`. No scheme is accounted as another.
     batch_limit : int, optional
-        With "truncated_poisson", and only then: the largest batch, at least 1. With "add_remove"
-        ``population`` then is that of the larger of both neighbours.
+        With "truncated_poisson": the largest batch, at least 1. With "add_remove" ``population``
+        then is that of the larger of both neighbours. Also with "cyclic_poisson", whose groups then
+        are equal parts and whose ``adjacency`` is not "add_remove".
     cycle_length : int, optional
         With "cyclic_poisson", and only then: the number of groups, which are sampled in turn, at
         most ``population / batch_size``.
+    separation : int, optional
+        With "min_separation", and only then: how far steps of a record are apart at least, at most
+        ``population / batch_size``.
+    participations : int, optional
+        With "min_separation": the most batches that a record is in; by default any number.
     max_grad_norm : float
         The bound on the norm of a clipped row, in [2^-96, 2^96].
     accumulation : int
         Number of parts of a logical batch, at least 1. Noise is added once to a logical batch, so
         neither the sampling rate nor the number of steps depends on it.
     adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled" and
-        "fixed_order" not "add_remove", with "poisson" on a grid not "replace_one".
+        Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled",
+        "fixed_order" and "min_separation" not "add_remove", with "poisson" on a grid not
+        "replace_one".
     grid_spacing : float, optional
         Of a `Grid`, at least 2^-32 of ``max_grad_norm`` and at most ``2 max_grad_norm /
         sqrt(dimension)``: every clipped row is rounded to it, sums are integers, the noise is
@@ -300,8 +326,8 @@ class TrainingPlan:
         With a grid: the number of entries of all parameters, at least 1.
     noise_schedule : Schedule, optional
         Factors of ``noise_multiplier`` by step, positive; `calibrated` finds the multiplier. Each
-        step is recorded with its own noise. Not on a grid, nor with "shuffled", "balls_in_bins",
-        "fixed_order" or "cyclic_poisson".
+        step is recorded with its own noise. Not on a grid, and only with "poisson",
+        "truncated_poisson" and "fixed_size".
     clip_schedule : Schedule, optional
         Factors of ``max_grad_norm`` by step, positive. The noise is relative to the norm of its
         step, so the cost does not change. Not on a grid.
@@ -314,9 +340,9 @@ class TrainingPlan:
         "poisson" without a grid.
     strategy : renyi.matrix.Strategy, optional
         The strategy of correlated noise, with as many steps as the run. It needs "fixed_order",
-        "balls_in_bins", whose bins are then kept for all epochs, or "cyclic_poisson" and at most
-        ``cycle_length`` bands, and excludes schedules and a grid. `DPSGD` then needs the sampler of
-        the plan and ends with its steps.
+        "min_separation", "balls_in_bins", whose bins are then kept for all epochs, or
+        "cyclic_poisson" and at most ``cycle_length`` bands, and excludes schedules and a grid.
+        `DPSGD` then needs the sampler of the plan and ends with its steps.
 
     Raises
     ------
@@ -349,6 +375,8 @@ class TrainingPlan:
     sampling: Sampling = "poisson"
     batch_limit: int | None = None
     cycle_length: int | None = None
+    separation: int | None = None
+    participations: int | None = None
     max_grad_norm: float = 1.0
     accumulation: int = 1
     adjacency: Adjacency = "add_remove"
@@ -370,12 +398,20 @@ class TrainingPlan:
         scheme = one_of(self.sampling, "sampling", _SCHEMES)
         bound = bound_of(self.max_grad_norm)
         spacing, entries = _grid_of(self.grid_spacing, self.dimension, bound)
-        limit = _only_with("truncated_poisson", self.batch_limit, "batch_limit", scheme)
+        limit = _only_with(
+            "truncated_poisson", self.batch_limit, "batch_limit", scheme, also="cyclic_poisson"
+        )
         cycle = _only_with("cyclic_poisson", self.cycle_length, "cycle_length", scheme)
         if cycle is not None and cycle * size > records:
             raise ValueError(
                 f"cycle_length must be such that groups of the population, {records}, hold a "
                 f"batch, {size}, got {cycle!r}"
+            )
+        apart = _only_with("min_separation", self.separation, "separation", scheme)
+        if self.participations is not None and apart is None:
+            raise ValueError(
+                "participations must be given with sampling 'min_separation' only, "
+                f"got {self.participations!r} with {scheme!r}"
             )
         noise_range = FINITE_NON_NEGATIVE if spacing is None else FINITE_POSITIVE
         records_of_user = self.records_per_user
@@ -388,9 +424,16 @@ class TrainingPlan:
             "steps": _steps_of(self.steps, epochs, records, size, scheme),
             "batch_limit": None if limit is None else min(limit, records),
             "cycle_length": cycle,
+            "separation": apart,
+            "participations": self.participations,
             "max_grad_norm": bound,
             "accumulation": integer_of(self.accumulation, "accumulation", 1),
-            "adjacency": _adjacency_for(self.adjacency, scheme, spacing is not None),
+            "adjacency": _adjacency_for(
+                self.adjacency,
+                scheme,
+                spacing is not None,
+                cut=cycle is not None and limit is not None,
+            ),
             "grid_spacing": spacing,
             "dimension": entries,
             "unit": one_of(self.unit, "unit", ("record", "user")),
@@ -467,10 +510,10 @@ class TrainingPlan:
         Raises
         ------
         ValueError
-            With "shuffled", "balls_in_bins" and "fixed_order": a record is in one batch of each
-            epoch, and no rate describes that.
+            With "shuffled", "balls_in_bins", "fixed_order" and "min_separation", which no rate
+            describes.
         """
-        if self.in_epochs:
+        if self.in_epochs or self.sampling == "min_separation":
             raise ValueError(
                 f"sampling must not be {self.sampling!r} for there to be a sample_rate, got "
                 f"{self.sampling!r}"
@@ -482,7 +525,8 @@ class TrainingPlan:
         """A sampling rate and a number of Poisson samples of about the same cost."""
         if self.sampling == "balls_in_bins":
             return 1.0 / self.batches_per_epoch, self.steps
-        return 1.0 if self.in_epochs else self.sample_rate, self.releases
+        whole = self.in_epochs or self.sampling == "min_separation"
+        return 1.0 if whole else self.sample_rate, self.releases
 
     @property
     def in_epochs(self) -> bool:
@@ -497,7 +541,7 @@ class TrainingPlan:
     @property
     def steps_per_release(self) -> int:
         """Batches that `step_mechanism` stands for: 1, those of an epoch, a cycle or the run."""
-        if self.sampling == "fixed_order" or (self.in_epochs and self.strategy is not None):
+        if self.sampling in _KNOWN or (self.in_epochs and self.strategy is not None):
             return self.steps
         return self.batches_per_epoch if self.in_epochs else self.cycle_length or 1
 
@@ -518,7 +562,7 @@ class TrainingPlan:
         """The most records that a batch can hold."""
         if self.in_epochs and self.sampling != "balls_in_bins":
             return math.ceil(self.expected_batch_size)
-        if self.sampling == "fixed_size":
+        if self.sampling in ("fixed_size", "min_separation"):
             return self.batch_size
         return self.batch_limit or self.population
 
@@ -562,7 +606,7 @@ class TrainingPlan:
         noise = self.at(step).noise_multiplier
         if self.strategy is not None:
             return _correlated_release(self, noise)
-        if self.sampling == "fixed_order":
+        if self.sampling in _KNOWN:
             return self.sampler().mechanism(Gaussian(noise), self.steps)
         base = Gaussian if self.grid is None else MultivariateDiscreteGaussian
         record = self.sampler().mechanism(base(noise))
@@ -598,10 +642,16 @@ class TrainingPlan:
             settings = [self.batches_per_epoch]
         elif self.sampling == "fixed_size":
             settings = [self.batch_size]
+        elif self.sampling == "min_separation":
+            settings = [self.batch_size, self.separation]
         else:
-            limits = (self.batch_limit, self.cycle_length)
-            settings = [self.sample_rate, *(limit for limit in limits if limit is not None)]
+            only = self.cycle_length or self.batch_limit
+            settings = [self.sample_rate, *([] if only is None else [only])]
         drawn = {} if self.sampling == "fixed_order" else {"generator": generator}
+        if self.cycle_length is not None:
+            drawn["batch_limit"] = self.batch_limit
+        if self.sampling == "min_separation":
+            drawn["participations"] = self.participations
         if self.sampling == "balls_in_bins" and self.strategy is not None:
             drawn["kept"] = True
         kind, _ = _SCHEMES[self.sampling]

@@ -105,16 +105,17 @@ void for_blocks(const NoiseStep& step, Real* numbers, const Body& body) {
 }  // namespace
 
 template <class Real>
-void add_banded_noise(const NoiseStep& step, const double* taps, std::size_t slots, std::size_t newest, Real* buffers,
-                      Real* numbers) {
+void add_banded_noise(const NoiseStep& step, const double* taps, std::size_t slots, std::size_t newest, bool inverse,
+                      Real* buffers, Real* numbers) {
     for_blocks(step, numbers, [&](Block<Real>& block) {
         Real* const rows = buffers + slots * block.begin;
         subtract(block.sum, rows, taps, slots, block.size);
         block.draw(0);
         if (newest < slots) {
             Real* const r = rows + newest * block.size;
+            const double* const before = inverse ? block.sum : block.given;
             for (std::size_t i = 0; i < block.size; ++i)
-                r[i] = static_cast<Real>(static_cast<double>(block.drawn[i]) - block.given[i]);
+                r[i] = static_cast<Real>(static_cast<double>(block.drawn[i]) - before[i]);
         }
         block.release(block.drawn);
     });
@@ -158,7 +159,7 @@ void add_tree_noise(const NoiseStep& step, const double* own, const bool* siblin
 }
 
 #define RENYI_STREAM_OF(Real)                                                                                      \
-    template void add_banded_noise(const NoiseStep&, const double*, std::size_t, std::size_t, Real*, Real*);       \
+    template void add_banded_noise(const NoiseStep&, const double*, std::size_t, std::size_t, bool, Real*, Real*); \
     template void add_buffered_noise(const NoiseStep&, const double*, const double*, std::size_t, double*, Real*); \
     template void add_tree_noise(const NoiseStep&, const double*, const bool*, std::size_t, std::size_t, Real*, Real*)
 RENYI_STREAM_OF(float);

@@ -28,11 +28,12 @@ struct NoiseStep {
     int threads;
 };
 
-// Bands: slot k of the buffers, `size` numbers each, holds an earlier r and enters times taps[k]. The
-// new r goes to slot `newest`, if that is below `slots`.
+// Bands: slot k of the buffers, `size` numbers each, holds an earlier r and enters times -taps[k]. The
+// new r goes to slot `newest`, if that is below `slots`. Where the inverse has the bands, slots hold the (C r)_s, the z
+// that were realised, and the new one is what was drawn less the sum before.
 template <class Real>
-void add_banded_noise(const NoiseStep& step, const double* taps, std::size_t slots, std::size_t newest, Real* buffers,
-                      Real* numbers);
+void add_banded_noise(const NoiseStep& step, const double* taps, std::size_t slots, std::size_t newest, bool inverse,
+                      Real* buffers, Real* numbers);
 
 // Buffered linear Toeplitz: the sum is that of weights[i] s_i; then s_i <- decays[i] s_i + r.
 template <class Real>
