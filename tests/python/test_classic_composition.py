@@ -1,5 +1,6 @@
 """Composition against brute force: every product of outcomes, every adaptive strategy."""
 
+import itertools
 import math
 
 import mpmath as mp
@@ -242,6 +243,34 @@ def test_optimal_composition_is_that_of_the_worst_pair(epsilon, delta):
             assert exact <= found <= exact * (1 + mp.mpf(1e-8)) + mp.mpf(1e-300)
 
 
+def test_the_worst_pair_by_enumeration():
+    pair = worst_pair(0.8, 0.03)
+    atoms = composed([pair] * 4)
+    for target in (0.0, 0.8, 1.7, 3.1):
+        exact = exact_delta(atoms, target)
+        found = optimal_composition(0.8, 4, target_epsilon=target, delta=0.03).delta
+        assert exact <= found * (1 + mp.mpf(1e-14))
+        assert found <= exact * (1 + mp.mpf(1e-10))
+
+
+def test_the_published_corners():
+    # ((k - 2i) epsilon, 1 - (1-delta)^k (1 - delta_i)), i = 0 ... k/2
+    epsilon, delta, count = 0.4, 1e-3, 9
+    for i in range(count // 2 + 1):
+        inner = (
+            mp.fsum(
+                mp.binomial(count, j)
+                * (mp.exp((count - j) * epsilon) - mp.exp((count - 2 * i + j) * epsilon))
+                for j in range(i)
+            )
+            / (1 + mp.exp(epsilon)) ** count
+        )
+        stated = 1 - (1 - mp.mpf(delta)) ** count * (1 - inner)
+        target = (count - 2 * i) * epsilon
+        found = optimal_composition(epsilon, count, target_epsilon=target, delta=delta).delta
+        assert found == pytest.approx(float(stated), rel=1e-9)
+
+
 @pytest.mark.parametrize("near_zero", [False, True])  # between the first losses above 0
 @pytest.mark.parametrize(("epsilon", "count"), [(1e-3, 10**5), (0.01, 20_000), (2.0, 5000)])
 def test_many_mechanisms(epsilon, count, near_zero):
@@ -298,3 +327,14 @@ def test_optimal_edges():
     for bad in (math.inf, -1.0, math.nan):
         with pytest.raises(ValueError, match="epsilon must be"):
             optimal_composition(bad, 2, target_epsilon=1.0)
+
+
+def test_nothing_beats_the_optimum():
+    # with a binary pair all products of which are enumerated
+    for p, q in ((0.6, 0.4), (0.9, 0.75), (0.2, 0.05)):
+        epsilon = max(abs(math.log(p / q)), abs(math.log((1 - p) / (1 - q))))
+        pair = [(mp.mpf(p), mp.mpf(q)), (1 - mp.mpf(p), 1 - mp.mpf(q))]
+        atoms = composed([pair] * 6)
+        for target in itertools.accumulate([0.1] * 10):
+            found = optimal_composition(epsilon * (1 + 1e-12), 6, target_epsilon=target).delta
+            assert exact_delta(atoms, target) <= found

@@ -14,6 +14,7 @@ from renyi.theory.indistinguishability import (
     indistinguishability,
     loss_tail,
 )
+from renyi.theory.noise import gaussian_calibration
 
 
 def sets(size):
@@ -71,12 +72,26 @@ def test_max_divergence_is_the_supremum_over_sets(delta):
         assert both - 1e-12 <= found <= both + 1e-11
 
 
+def test_the_maximum_over_points_is_something_else():
+    p, q = np.array([0.3, 0.3, 0.4]), np.array([0.1, 0.1, 0.8])
+    by_points = max(math.log((a - 0.25) / b) for a, b in zip(p, q, strict=True))
+    _, upper = alone((p, q)).epsilon_bounds(0.25)
+    assert upper == pytest.approx(math.log(0.35 / 0.2))
+    assert by_points < 0.0 < upper
+
+
 def test_outcomes_that_only_one_has():
     pair = ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5])
     assert indistinguishability(pair, epsilon=3.0).delta == pytest.approx(0.5)
     assert indistinguishability(pair, delta=0.4).epsilon == math.inf
     assert indistinguishability(pair, delta=0.51).epsilon <= 1e-9
     assert loss_tail(pair, 10.0) == pytest.approx((0.5, 0.5))
+
+
+def test_equal_distributions_cannot_be_told_apart():
+    pair = ([0.5, 0.5], [0.5, 0.5])
+    assert indistinguishability(pair, epsilon=0.0).delta <= 1e-15
+    assert indistinguishability(pair, delta=0.0).epsilon <= 1e-14
 
 
 def test_a_tail_gives_a_guarantee_but_not_the_other_way():
@@ -151,6 +166,42 @@ def test_tails_of_compositions_of_finite_pairs(pairs_of, levels):
             exact = many_p[losses > epsilon].sum()
             assert lower - 1e-12 <= exact <= upper + 1e-12
             assert upper - lower <= 1e-3
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2.0])
+def test_densities_by_their_logarithms(sigma):
+    def log_p(x):
+        return -0.5 * ((x - 1.0) / sigma) ** 2 - math.log(sigma * math.sqrt(2.0 * math.pi))
+
+    def log_q(x):
+        return -0.5 * (x / sigma) ** 2 - math.log(sigma * math.sqrt(2.0 * math.pi))
+
+    pair = pairs.DensityPair(log_p, log_q, -12.0 * sigma, 1.0 + 12.0 * sigma)
+    for epsilon in (0.0, 0.4, 1.5):
+        exact = gaussian_calibration(sigma=sigma, epsilon=epsilon)
+        lower, upper = alone(pair).delta_bounds(epsilon)
+        assert lower <= exact <= upper + 1e-12
+        assert upper - lower <= 1e-11
+    delta = gaussian_calibration(sigma=sigma, epsilon=0.4)
+    assert indistinguishability(pair, delta=delta).epsilon == pytest.approx(0.4, abs=1e-9)
+
+
+def test_a_loss_that_turns():
+    # two bumps against one: the loss rises and falls twice
+    def log_p(x):
+        return np.log(
+            0.5 * np.exp(-0.5 * (x - 2) ** 2) + 0.5 * np.exp(-0.5 * (x + 2) ** 2)
+        ) - 0.5 * (np.log(2 * np.pi))
+
+    def log_q(x):
+        return -0.5 * (x / 2) ** 2 - np.log(2 * np.sqrt(2 * np.pi))
+
+    pair = pairs.DensityPair(log_p, log_q, -20.0, 20.0)
+    x = np.linspace(-20.0, 20.0, 400_001)
+    excess = np.maximum(np.exp(log_p(x)) - math.exp(0.2) * np.exp(log_q(x)), 0.0)
+    lower, upper = alone(pair).delta_bounds(0.2)
+    assert lower - 1e-8 <= excess.sum() * (x[1] - x[0]) <= upper + 1e-8
+    assert upper - lower < 1e-9
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0, 5.0, math.inf])

@@ -180,6 +180,25 @@ def test_contraction_coefficient_is_the_largest_ratio(law, epsilon):
     assert ratios[-1] == pytest.approx(coefficient, rel=1e-9)  # point masses at the ends
 
 
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.2])
+def test_coefficients_are_attained_where_nothing_is_cut_off(law, epsilon):
+    # gradient -x: a step moves no two points closer, M = 1; the interval is wide beside the noise
+    descent = NoisyDescent(ETA, 1.0, 1.0, 1.0, law)
+    grid = Grid(law, 8.0, 3.0, slope=0.0)
+    p, q = (grid.kernel(x)[CELLS // 2] for x in (1.0, -1.0))
+    found = hockey_stick(p, q, epsilon)
+    a = noise_divergence(descent.noise, epsilon, descent.record_shift, 3.0)
+    assert found <= a
+    assert found == pytest.approx(a, abs=0.03)
+    at = np.searchsorted(grid.points, [-0.5 - 1e-9, 0.5 + 1e-9])
+    p, q = grid.kernel(0.0)[at - [0, 1]]
+    assert (
+        noise_divergence(descent.noise, epsilon, descent.state_shift, 3.0)
+        >= hockey_stick(p, q, epsilon) - 1e-14
+    )
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.7])
 def test_kernel_contraction_of_two_points(epsilon):
     g = math.exp(epsilon)

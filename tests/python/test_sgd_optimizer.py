@@ -19,6 +19,7 @@ from renyi.sgd import (
     Adam,
     LinearLayer,
     TrainingPlan,
+    accumulation,
     clip_and_sum,
     ghost_clip_and_sum,
 )
@@ -167,6 +168,13 @@ def test_micro_batches_do_not_change_the_sum(cuts):
     assert parts.private.batch_size == 10
 
 
+def test_threads_do_not_change_a_bit():
+    (one, a), (two, b) = made(threads=1), made(threads=2)
+    one.step(rows(5, 300))
+    two.step(rows(5, 300))
+    assert same(a, b)
+
+
 def test_a_batch_can_be_discarded():
     (one, a), (two, b) = made(), made()
     one.accumulate(rows(1)).discard()
@@ -278,6 +286,16 @@ def test_stops_at_the_budget(kind):
         "the step must fit in the budget",
     )
     assert optimizer.get_epsilon(DELTA) <= budget
+
+
+def test_a_calibrated_run_fits_and_nothing_more():
+    run = {"population": 1000, "batch_size": 10, "steps": 20}
+    planned = TrainingPlan.calibrated(1.0, DELTA, tolerance=1e-9, **run)
+    optimizer, _ = made(planned, budget=(1.0, DELTA))
+    for _ in range(20):
+        optimizer.step()
+    with pytest.raises(BudgetExceededError):
+        optimizer.step()
 
 
 def test_a_budget_sees_what_others_record():
@@ -457,6 +475,13 @@ def test_a_state_survives_json():
     assert other.rule == Adam(0.01)
 
 
+def test_a_secure_generator_never_repeats_itself():
+    (one, _), (two, _) = made(generator=SecureGenerator()), made(generator=SecureGenerator())
+    state = one.state_dict(secrets=True)
+    two.load_state_dict(state, branch=True)
+    assert not np.intersect1d(one.step()[0], two.step()[0]).size
+
+
 def test_releases_cannot_be_taken_back():
     optimizer, weights = made()
     state = optimizer.state_dict(secrets=True)
@@ -621,6 +646,14 @@ def test_a_batch_is_no_larger_than_what_its_sampler_has_drawn(scheme):
     assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)
 
 
+def test_all_records_instead_of_a_batch_are_refused_without_its_size():
+    sampler = plan().sampler()
+    optimizer, weights = made(sampler=sampler)
+    sampler.sample()
+    act = lambda: optimizer.step(rows(1, 1000))  # noqa: E731
+    untouched(optimizer, weights, act, ValueError, r"got more: take gradients of x\[batch\]$")
+
+
 READ_ONLY = np.zeros(3)
 READ_ONLY.flags.writeable = False
 WHOLE = np.zeros(4)
@@ -671,6 +704,28 @@ def test_noise_beyond_double_precision_is_refused():
 
 
 # --- interruptions, threads and batches that are not the sampler's
+
+
+def interrupts(*args, **kwargs):
+    raise KeyboardInterrupt
+
+
+def test_a_part_that_was_interrupted_spoils_the_batch_until_it_is_discarded(monkeypatch):
+    optimizer, _ = made()
+    optimizer.accumulate(rows(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(accumulation, "PrivateDiagnostics", interrupts)  # after the sum has changed
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.accumulate(rows(2))
+    for call in (lambda: optimizer.accumulate(rows(2)), lambda: optimizer.step(rows(2))):
+        with pytest.raises(RuntimeError, match="discard must be called first"):
+            call()
+    with pytest.raises(RuntimeError, match="discard must be called first"):
+        optimizer.step()
+    assert optimizer.accountant.mechanisms == ()
+    optimizer.discard()
+    optimizer.step(rows(2))
+    assert optimizer.private.batch_size == 10
 
 
 def test_one_thread_at_a_time():

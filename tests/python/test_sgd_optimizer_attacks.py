@@ -5,12 +5,14 @@ import copy
 import ctypes
 import os
 import pickle
+import subprocess
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
-from interruptions import at_line, interrupts
+from interruptions import at_line
 
 from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
 from renyi.matrix import BandedToeplitz
@@ -47,6 +49,10 @@ def plain(**settings):
 
 def rows(count):
     return np.ones((count, 2))
+
+
+def interrupts(*args, **kwargs):
+    raise KeyboardInterrupt
 
 
 # --- one draw, one step
@@ -262,6 +268,32 @@ def test_a_shallow_copy_is_the_same_optimiser():
         with pytest.raises(RuntimeError, match="a batch must be drawn"):
             optimizer.step(rows(len(batch)))
     assert optimizer.accountant.mechanisms[0][1] == 2
+
+
+GOES_ON = """
+import pickle, sys
+import numpy as np
+from renyi.sgd import DPSGD, SGD, TrainingPlan
+state = pickle.loads(bytes.fromhex(sys.stdin.read()))
+optimizer = DPSGD(np.zeros(2), TrainingPlan(**state["plan"]), SGD(0.1))
+optimizer.load_state_dict(state)
+optimizer.step(np.ones((4, 2)))
+print(optimizer.accountant.mechanisms[0][1])
+"""
+
+
+def test_each_branch_in_processes_apart_reports_its_own_and_the_sum_is_composed_by_hand():
+    """No process knows what others load."""
+    optimizer = plain()
+    for _ in range(3):
+        optimizer.step(rows(4))
+    state = pickle.dumps(optimizer.state_dict(secrets=True)).hex()
+    run = partial(subprocess.run, input=state, capture_output=True, text=True, check=True)
+    reports = [int(run([sys.executable, "-c", GOES_ON]).stdout) for _ in range(2)]
+    assert reports == [4, 4]
+    extra = sum(reports) - 2 * optimizer.steps
+    optimizer.accountant.compose(optimizer.plan.step_mechanism, extra)
+    assert optimizer.accountant.mechanisms == ((optimizer.plan.step_mechanism, 5),)
 
 
 # --- availability
