@@ -342,7 +342,8 @@ class GroupSampled(Sampling):
         if self.sample_rate == 1.0:
             moved = self.mechanism.for_group(self.records + self.instead)
             return pair_of(moved, adjacency, direction)
-        step = within_domain(SampledStep(self.sample_rate, noise, self.records))
+        group = SampledStep(self.sample_rate, noise, self.records)
+        step = within_domain(group, replaced=adjacency == REPLACE)
         return NOTHING if step is None else step_pair(step, adjacency, direction, self.instead)
 
     @property

@@ -26,8 +26,8 @@ LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
 LARGEST_MU_OF_GROUP = 1e6  # of all records together
 MOST_SURE = 600.0  # -log of the chance that no record of a group is sampled, in a split sum
-SMALLEST_RATE = 1e-100  # also the smallest noise on all of the data; less counts as none
-SMALLEST_SAMPLED_NOISE = 1e-4
+SMALLEST_RATE = 1e-100  # also the smallest noise; less counts as none
+SMALLEST_REPLACED_NOISE = 1e-4  # on samples of which records are replaced, or come in groups
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
 SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
@@ -52,12 +52,13 @@ def distance(adjacency: Adjacency) -> int:
     return 2 if adjacency == REPLACE else 1
 
 
-def within_domain(step: SampledStep) -> SampledStep | None:
+def within_domain(step: SampledStep, *, replaced: bool = False) -> SampledStep | None:
     """Return a step within the domain of the engine that is no more private; None: no release."""
     rate, noise, records = step
     if rate == 0.0 or noise == math.inf:
         return None
-    least = SMALLEST_RATE if rate == 1.0 else SMALLEST_SAMPLED_NOISE
+    on_lattice = rate < 1.0 and (replaced or records > 1)
+    least = SMALLEST_REPLACED_NOISE if on_lattice else SMALLEST_RATE
     if rate >= SMALLEST_RATE and noise >= least:
         return step
     return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= least else 0.0, records)
