@@ -298,6 +298,7 @@ WITH_MARGIN = {
     "transform/sampled_loss.cpp": "exp exp2 expm1 log log1p sin tan",
     "transform/sampled_loss.hpp": "exp log1p",
     "transform/split_sum.cpp": "exp expm1 log log1p",
+    "transform/split_sum_of_ratios.cpp": "exp expm1 log log1p",
     "transform/windowed_law.cpp": "exp expm1 log log1p",
     "transform/windowed_transform.cpp": "exp log log1p",
 }

@@ -56,6 +56,7 @@ private:
     static constexpr double kDepth = 34.0;      // e^-34 of delta
     static constexpr double kNothing = 40.0;    // e^-40 of delta
     static constexpr double kMassDepth = 44.0;  // e^-44 of a mass
+    static constexpr double kGapTilts[] = {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1500.0};  // any is valid
     static constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
 
     // Of ratios: masses of the window that decides, under Q and P, and their relative error.
