@@ -129,9 +129,8 @@ class PLDAccountant(Accountant[Part]):
                         release.check_pair(self._adjacency)
                     parts.append((release, uses * times))
                     continue
-                replaced = self._adjacency == "replace_one"
                 for step, count in steps:
-                    if (known := within_domain(step, replaced=replaced)) is not None:
+                    if (known := within_domain(step)) is not None:
                         parts.append((known, uses * times * count))
         return parts
 

@@ -342,8 +342,7 @@ class GroupSampled(Sampling):
         if self.sample_rate == 1.0:
             moved = self.mechanism.for_group(self.records + self.instead)
             return pair_of(moved, adjacency, direction)
-        group = SampledStep(self.sample_rate, noise, self.records)
-        step = within_domain(group, replaced=adjacency == REPLACE)
+        step = within_domain(SampledStep(self.sample_rate, noise, self.records))
         return NOTHING if step is None else step_pair(step, adjacency, direction, self.instead)
 
     @property

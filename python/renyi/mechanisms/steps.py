@@ -27,7 +27,7 @@ SMALLEST_MU = 1e-12
 LARGEST_MU_OF_GROUP = 1e6  # of all records together
 MOST_SURE = 600.0  # -log of the chance that no record of a group is sampled, in a split sum
 SMALLEST_RATE = 1e-100  # also the smallest noise; less counts as none
-SMALLEST_REPLACED_NOISE = 1e-4  # on samples of which records are replaced, or come in groups
+SMALLEST_NOISE_ON_LATTICE = 1e-4  # on samples of which records are replaced, or come in groups
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
 SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
@@ -52,13 +52,12 @@ def distance(adjacency: Adjacency) -> int:
     return 2 if adjacency == REPLACE else 1
 
 
-def within_domain(step: SampledStep, *, replaced: bool = False) -> SampledStep | None:
+def within_domain(step: SampledStep) -> SampledStep | None:
     """Return a step within the domain of the engine that is no more private; None: no release."""
     rate, noise, records = step
     if rate == 0.0 or noise == math.inf:
         return None
-    on_lattice = rate < 1.0 and (replaced or records > 1)
-    least = SMALLEST_REPLACED_NOISE if on_lattice else SMALLEST_RATE
+    least = SMALLEST_NOISE_ON_LATTICE if rate < 1.0 and records > 1 else SMALLEST_RATE
     if rate >= SMALLEST_RATE and noise >= least:
         return step
     return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= least else 0.0, records)
@@ -143,8 +142,12 @@ def step_pair(
         )
         return pair if direction == "remove" else pair.reversed()
     if adjacency == REPLACE:
+        revealed = Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
         if noise == 0.0:
-            return Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
+            return revealed
+        if noise < SMALLEST_NOISE_ON_LATTICE:
+            more_private = Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], 0.05)
+            return Pair.bracketed(revealed, more_private)
         return Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], noise)
     if noise == 0.0:  # a sampled record is revealed
         pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
