@@ -22,7 +22,7 @@ from renyi.matrix import (
     Tree,
 )
 from renyi.noise import SecureGenerator
-from renyi.samplers import FixedOrderSampler
+from renyi.samplers import CyclicPoissonSampler, FixedOrderSampler, MinSeparationSampler
 from renyi.sgd import DPSGD, SGD, ClipGroups, QuantileClipNorm, Schedule, TrainingPlan
 
 DATA = np.random.default_rng(1).normal([2.0, -1.0], 0.1, (600, 2))
@@ -123,6 +123,25 @@ def test_cyclic_samples_that_are_cut():
         PLDAccountant().compose(plan.sampler().mechanism(Gaussian(1.0)))
     with pytest.raises(ValueError, match="batch_limit and group_size must be given together"):
         CyclicPoisson(0.5, 10, 33)
+    # A larger group may lose more: by quadrature 5.007e-7 of two records, 5.698e-8 of one.
+    with pytest.raises(ValueError, match="cycle_length must be a divisor of the population, 600"):
+        plan_of(strategy, **{**cut, "cycle_length": 11})
+    with pytest.raises(ValueError, match="cycle_length must be a divisor of the population, 3"):
+        CyclicPoissonSampler(3, 0.5, 2, batch_limit=1)
+    state = plan.sampler().state_dict() | {"drawn": 1, "groups": np.zeros(600, np.int64)}
+    with pytest.raises(ValueError, match="the records modulo cycle_length"):
+        plan.sampler().load_state_dict(state)
+
+
+@pytest.mark.parametrize("spoilt", ["last", "used"])
+def test_records_that_rest_are_not_drawn_by_a_state(spoilt):
+    sampler = MinSeparationSampler(12, 2, 5, participations=1, steps=8)
+    batches = iter(sampler)
+    next(batches)
+    state = sampler.state_dict()
+    state[spoilt] = np.zeros(12, np.int64)
+    with pytest.raises(ValueError, match="state must hold last and used"):
+        MinSeparationSampler(12, 2, 5, participations=1, steps=8).load_state_dict(state)
 
 
 @pytest.mark.parametrize("most", [None, 3])

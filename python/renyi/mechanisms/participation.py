@@ -81,8 +81,8 @@ class CyclicPoisson:
     cycle_length : int
         Number of groups, at least 1 and at least the bands of the strategy.
     batch_limit, group_size : int, optional
-        Both or none: the largest batch, to which samples are cut, and the records of the smallest
-        group, at least 1. The number of records is public then: not with "add_remove" adjacency.
+        Both or none: the largest batch, to which samples are cut, and the records of every group,
+        which are of one size, at least 1. It is public then: not with "add_remove" adjacency.
     """
 
     sample_rate: float
@@ -121,8 +121,8 @@ class BallsInBins:
     batches : int
         The number of bins, batches to an epoch: at least 1, at most the steps of the strategy.
     stride : int, optional
-        In [1, batches]: guarantees are those of bins whose number modulo the stride is published,
-        which leaves bins that share less. By default the best of several.
+        In [1, batches / block]: guarantees are those of bins whose number modulo the stride is
+        published, which leaves bins that share less. By default the best of several.
     block : int
         A divisor of ``batches``, with a stride: what is published is the number of the block of so
         many adjacent bins modulo the stride. By default blocks of one bin.

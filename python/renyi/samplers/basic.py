@@ -452,10 +452,10 @@ class CyclicPoissonSampler(BatchSampler):
         self.batch_limit = (
             None if batch_limit is None else integer_of(batch_limit, "batch_limit", 1)
         )
-        if batch_limit is not None and self.cycle_length > self.population:
+        if batch_limit is not None and self.population % self.cycle_length:
             raise ValueError(
-                f"cycle_length must be an integer in [1, {self.population}], the population, with "
-                f"a batch_limit, got {cycle_length!r}"
+                f"cycle_length must be a divisor of the population, {self.population}, with a "
+                f"batch_limit, got {cycle_length!r}"
             )
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
@@ -497,6 +497,12 @@ class CyclicPoissonSampler(BatchSampler):
         groups = checked_groups(
             state, "groups", self.population, self.cycle_length, may_lack=drawn == 0
         )
+        numbers = np.arange(self.population) % self.cycle_length
+        if self.batch_limit is not None and groups.size and (groups != numbers).any():
+            raise ValueError(
+                "state must hold groups that are the records modulo cycle_length with a "
+                "batch_limit, got others"
+            )
         return Groups(groups, self.cycle_length) if groups.size else None
 
 

@@ -310,7 +310,8 @@ class MinSeparationSampler(BatchSampler):
     population : int
         Number of records, at least ``batch_size * separation``.
     batch_size : int
-        At least 1. Where records are left out for good, there may be fewer to draw from in the end.
+        At least 1. Where records have had all their participations, there may be fewer to draw from
+        in the end.
     separation : int
         Steps i < j of a record have j - i >= separation; at least 1.
     participations : int, optional
@@ -382,7 +383,23 @@ class MinSeparationSampler(BatchSampler):
             checked_groups(state, name, self.population, most, may_lack=drawn == 0)
             for name, most in limits.items()
         ]
-        return _Turns(*(array.astype(np.int64) for array in found)) if drawn else None
+        if not drawn:
+            return None
+        last, used = (array.astype(np.int64) for array in found)
+        most = -(-last // self.separation)  # batches up to the last one, so far apart
+        if self.participations is not None:
+            most = np.minimum(most, self.participations)
+        batches = np.bincount(last)[1:]
+        if (
+            ((last == 0) != (used == 0)).any()
+            or (used > most).any()
+            or batches.max(initial=0) > self.batch_size
+        ):
+            raise ValueError(
+                "state must hold last and used of records that this sampler can have drawn, "
+                "got others"
+            )
+        return _Turns(last, used)
 
 
 class _Turns(NamedTuple):

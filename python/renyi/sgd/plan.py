@@ -407,6 +407,11 @@ class TrainingPlan:
                 f"cycle_length must be such that groups of the population, {records}, hold a "
                 f"batch, {size}, got {cycle!r}"
             )
+        if cycle is not None and limit is not None and records % cycle:
+            raise ValueError(
+                f"cycle_length must be a divisor of the population, {records}, with a batch_limit, "
+                f"got {cycle!r}"
+            )
         apart = _only_with("min_separation", self.separation, "separation", scheme)
         if self.participations is not None and apart is None:
             raise ValueError(
