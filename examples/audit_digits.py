@@ -24,7 +24,7 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_down, round_up
-from renyi._validation import decimal_of, integer_of
+from renyi._validation import FINITE_POSITIVE, decimal_of, integer_of, number_in
 from renyi.audit import OneRun, draw_canaries, plot_power
 from renyi.sgd import DPSGD, SGD, TrainingPlan, ghost_clip_and_sum
 
@@ -67,7 +67,7 @@ def train(
     own = np.arange(canaries)
     images[real + own, pixels + own] = BRIGHT
     labels = np.concatenate([data.train_labels, own % CLASSES])
-    inside = draw_canaries(canaries, None if generator is None else generator.numpy_generator())
+    inside = draw_canaries(canaries, generator)
     there = np.append(np.ones(real, np.bool_), inside)
     model = LogisticRegression(pixels + canaries, CLASSES, seed)
     sampler = plan.sampler(generator=generator)
@@ -99,6 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         figure = figure_for(options.plot)
         canaries = integer_of(options.canaries, "canaries", 4)
+        share = number_in(options.noise_share, "--noise-share", FINITE_POSITIVE)
         plan = TrainingPlan.calibrated(
             options.epsilon,
             options.delta,
@@ -110,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         real = TrainingPlan(
             plan.population,
             options.batch_size,
-            noise_multiplier=plan.noise_multiplier * options.noise_share,
+            noise_multiplier=plan.noise_multiplier * share,
             steps=plan.steps,
             max_grad_norm=0.5,
         )
@@ -147,9 +148,9 @@ def _report(plan: TrainingPlan, found: Audited, options: argparse.Namespace) -> 
         f"{plan.population:,} records, {options.canaries:,} of them canaries; sampling rate "
         f"{plan.sample_rate:.4f}, {plan.steps} steps, noise multiplier {noise:.4f}: accuracy "
         f"{found.accuracy:.1%} of held-out images\n"
-        f"With 95 % confidence this run has an epsilon above {round_down(bound)} at delta "
-        f"{decimal_of(options.delta)}; the reported {round_up(reported)} {verdict} "
-        f"(p-value {round_up(found.audit.p_value(claim))})."
+        f"With 95 % confidence this run, if it is DP-SGD with whatever noise, has an epsilon above "
+        f"{round_down(bound)} at delta {decimal_of(options.delta)}; the reported "
+        f"{round_up(reported)} {verdict} (p-value {round_up(found.audit.p_value(claim))})."
     )
     return refuted
 

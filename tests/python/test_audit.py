@@ -246,6 +246,7 @@ def test_the_band_of_a_figure_holds_every_error_of_the_attack_as_often_as_it_say
         assert np.array_equal(alpha, at)
         measured, missed = attack_errors(*scores)
         assert np.all(np.interp(measured, at, high) + 1e-2 >= missed / 150)
+        assert np.all(low <= high)
         outside += bool(np.any((truth < low - 1e-12) | (truth > high + 1e-12)))
     assert outside <= (1.0 - confidence) * tries
     rng = np.random.default_rng(0)
@@ -257,6 +258,15 @@ def test_the_band_of_a_figure_holds_every_error_of_the_attack_as_often_as_it_say
     assert 8.0 < widths[0] / widths[1] < 12.0  # as the root of the number of runs
 
 
+@pytest.mark.parametrize("values", [1, 2, 5])
+def test_the_band_of_equal_scores_refutes_nothing_that_is_true(values):
+    rng = np.random.default_rng(1)
+    for runs in (100, 100_000):
+        alpha, low, high = attack_band(*rng.integers(0, values, (2, runs)), 0.95)
+        assert np.all(low <= high)
+        assert np.all(1.0 - alpha <= high)  # the trade-off function of runs that are all alike
+
+
 def test_a_figure_of_an_attack_shows_how_sure_it_is():
     pytest.importorskip("matplotlib").use("agg")
     rng = np.random.default_rng(1)
@@ -265,6 +275,63 @@ def test_a_figure_of_an_attack_shows_how_sure_it_is():
     assert "attack, 90 % confidence" in [t.get_text() for t in axes.get_legend().get_texts()]
     (band,) = axes.collections
     assert band.get_paths()[0].vertices.shape[0] > 1000
+
+
+# --- arguments that are none
+
+SECRET = np.arange(100_000) % 3 == 0
+CLAIM = PLDAccountant().compose(Gaussian(1.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda a: a.p_value([1.0, 1e-5]), TypeError, "claim must be an accountant, or a tuple"),
+        (lambda a: a.p_value((1.0,)), TypeError, "claim must be an accountant, or a tuple"),
+        (lambda a: a.refutes((1.0, 1e-5, 3)), TypeError, "claim must be an accountant, or a tuple"),
+        (lambda a: a.times_refuted(CLAIM, 1.0, 2), TypeError, "truth must be an accountant"),
+        (lambda a: a.times_refuted(CLAIM, CLAIM, 2, generator=5), TypeError, "generator must be"),
+        (lambda a: a.parameter_bound(Gaussian, (1.0, [2, 3])), TypeError, "between must be two"),
+        (lambda a: plot_power(a, CLAIM, [], 0.1), TypeError, "truths, at least one, must be"),
+        (lambda a: plot_power(a, CLAIM, [(1.0, 0.1)], 0.1), TypeError, "must be PLDAccountant"),
+        (lambda a: plot_power(a, (1.0, 0.1), [CLAIM], 0.1), TypeError, "must be PLDAccountant"),
+        (lambda a: ManyRuns([0] * 4, [1] * 4, threshold="x"), TypeError, "threshold must be"),
+        (lambda a: draw_canaries(10, 5), TypeError, "generator must be .* got 5"),
+        (lambda a: mislabelled([0, 1], 2, 7), TypeError, "generator must be .* got 7"),
+        (lambda a: dirac_gradients(2, 3, 0.5, dtype=int), TypeError, "dtype must be"),
+        (lambda a: dirac_gradients(2, 3, math.inf), ValueError, "norm must be"),
+        (lambda a: dirac_gradients(2, 3, -1.0), ValueError, "norm must be"),
+    ],
+)
+def test_arguments_that_are_none_are_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call(ManyRuns(np.ones(8), np.zeros(8)))
+
+
+@pytest.mark.parametrize(
+    ("scores", "included"),
+    [
+        ([math.nan, *range(99_999)], SECRET),
+        (SECRET, SECRET.tolist() * 2),
+        (dict(enumerate(SECRET)), SECRET.tolist()),
+    ],
+)
+def test_messages_are_short_and_tell_no_coin(scores, included):
+    with pytest.raises(ValueError, match=r"must .* got") as raised:
+        OneRun(scores, included)
+    assert len(str(raised.value)) < 200
+    assert "True" not in str(raised.value)
+
+
+def test_generators_of_either_kind_and_truths_of_any_iterable():
+    pytest.importorskip("matplotlib").use("agg")
+    coins = draw_canaries(50, SecureGenerator(insecure_reproducible=1))
+    assert np.array_equal(coins, draw_canaries(50, seeded_of_one_run()))
+    made = ManyRuns(np.ones(8), np.zeros(8))
+    axes = plot_power(
+        made, CLAIM, iter([CLAIM, CLAIM]), 0.1, repeats=2, generator=SecureGenerator()
+    )
+    assert len(axes.get_lines()[0].get_xdata()) == 2
 
 
 # --- one run with many canaries
@@ -496,7 +563,7 @@ def test_p_values_are_of_the_whole_curve(accountant):
         assert found < audit.p_value((noisier.get_epsilon(1e-5), 1e-5))
         assert audit.refutes((1.0, 1e-5))
     replaced = accountant(adjacency="replace_one").compose(Gaussian(1.0))
-    with pytest.raises(ValueError, match="accountant must have the adjacency"):
+    with pytest.raises(ValueError, match="claim must have the adjacency"):
         audits[0].p_value(replaced)
 
 

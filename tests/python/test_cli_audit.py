@@ -101,6 +101,31 @@ def test_canaries_are_joined_by_identifier(capsys, scored, scores, tmp_path):
         assert message in err
 
 
+def test_identifiers_in_arrays_are_those_in_text(capsys, scores, tmp_path):
+    ids, (one, told, text) = np.arange(1000), (tmp_path / n for n in ("1.npy", "2.npy", "2.csv"))
+    np.save(one, np.column_stack([ids, scores[0]]))
+    np.save(told, np.column_stack([ids, scores[1]]))
+    text.write_text("\n".join(f"{k},{int(there)}" for k, there in enumerate(scores[1])))
+    options = [one, "--one-run", "--delta", "0.1", "--canaries"]
+    assert audit(capsys, *options, told) == audit(capsys, *options, text)
+    assert audit(capsys, *options, text)[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["empty", "archive", "damaged", "flat"])
+def test_arrays_that_are_none_are_refused(capsys, tmp_path, kind):
+    file = tmp_path / "scores.npy"
+    with file.open("wb") as out:
+        if kind == "archive":
+            np.savez(out, scores=np.ones(4))
+        elif kind == "flat":
+            np.save(out, np.ones(4))
+        else:
+            out.write(b"PK\x03\x04" * (kind == "damaged"))
+    code, _, err = audit(capsys, file, "--delta", "0.1")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "FILE must" in err
+
+
 RUN = ["--noise-multiplier", "1", "--sample-rate", "1", "--steps", "1"]
 
 
@@ -126,7 +151,7 @@ def test_what_was_reported_is_tested(capsys, scored, scores, tmp_path):
     code, out, _ = audit(capsys, scored, "--delta", "0.01", "--reported", "0.1", "--sequential")
     assert code == 1
     assert "reported    refuted" in out
-    assert "may stop at any time" in out
+    assert "may stop at any time, first look at 16:" in out
     bound = SequentialRuns(values[present], values[~present]).epsilon_lower_bound(0.01)
     assert bound * 0.999 < float(out.splitlines()[1].split()[1]) <= bound
 
@@ -152,6 +177,9 @@ def test_the_figure_of_power(capsys, scored, tmp_path, monkeypatch):
     assert "a figure needs what was reported" in err
 
 
+V = [0, 1] * 4
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -160,6 +188,8 @@ def test_the_figure_of_power(capsys, scored, tmp_path, monkeypatch):
         '{"score": ["1", "2"], "included": [0, 1]}',
         '{"score": [1, 2], "included": [0]}',
         "id,included,score\n" + "a,1,1\n" * 9,
+        *("[" * 100_000, '{"score": [1, 2], "included": 1}'),
+        *(f'{{"score": {V}, "included": {V}, "{k}": {V}}}' for k in ("scores", "in")),
     ],
 )
 def test_files_that_hold_no_scores_are_refused(capsys, monkeypatch, text):

@@ -60,6 +60,8 @@ def test_an_audit_of_digits_finds_missing_noise_only(capsys, tmp_path):
         r"epsilon above ([\d.]+) .* the reported 2.000 is refuted", capsys.readouterr().out
     )
     assert float(found[1]) > 2.0
+    assert audit_digits.main([*few, "--noise-share", "-1"]) == 2
+    assert "--noise-share must be a number in (0, inf), got -1.0" in capsys.readouterr().err
 
 
 def test_without_scikit_learn_the_remedy_is_named(monkeypatch, capsys):

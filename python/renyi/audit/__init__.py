@@ -6,8 +6,8 @@ it or not by the toss of a coin: `draw_canaries` and `OneRun`. Each answers the 
 lower bound of epsilon or, where the mechanism is Gaussian, of mu; the parameter of any mechanism
 next to which it is refuted; a p-value of what was reported. `plot_attack` draws what an attack
 achieves beside what a guarantee allows, `plot_power` how large a violation an audit would have
-found. Every bound is rounded towards 0: one above the reported epsilon refutes it, at the stated
-confidence.
+found. Every bound is rounded to the safe side: a lower one above the reported epsilon refutes it,
+at the stated confidence.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(1)

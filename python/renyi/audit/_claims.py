@@ -25,8 +25,10 @@ from renyi._search import bisected
 from renyi._validation import Range, epsilon_of, integer_of, number_in, probability_of, real_of
 from renyi.accountants import Accountant, PLDAccountant
 from renyi.mechanisms import Mechanism
+from renyi.noise import SecureGenerator
 
 Scores = npt.NDArray[np.float64]
+Source = np.random.Generator | SecureGenerator | None
 
 LINES = np.linspace(0.0, 1.0, 400) ** 2  # epsilons, as shares of the largest
 LARGEST = 700.0  # epsilon
@@ -38,12 +40,31 @@ SMALLEST = -1000.0  # a p-value's binary logarithm
 def scores_of(values: Any, name: str) -> Scores:
     """Return at least four scores."""
     scores = np.asarray(values)
-    number = scores.dtype.kind in "biuf" and scores.ndim == 1 and scores.size >= 4
-    if not number or np.isnan(scores).any():
+    numbers = scores.dtype.kind in "biuf"
+    missing = int(np.isnan(scores).sum()) if numbers else 0
+    if not numbers or missing or scores.ndim != 1 or scores.size < 4:
         raise ValueError(
-            f"{name} must be a one-dimensional array of at least 4 numbers, got {values!r}"
+            f"{name} must be a one-dimensional array of at least 4 numbers, got {shown(scores)} "
+            f"with {missing} NaN"
         )
     return scores.astype(np.float64)
+
+
+def shown(values: npt.NDArray[Any]) -> str:
+    """Return what an array is, without its entries: they may be many, or secret."""
+    return f"{values.dtype} of shape {values.shape}"
+
+
+def generator_of(given: Source) -> np.random.Generator:
+    """Return a generator of NumPy's; None is a new secure one."""
+    source = SecureGenerator() if given is None else given
+    if isinstance(source, SecureGenerator):
+        return source.numpy_generator()
+    if not isinstance(source, np.random.Generator):
+        raise TypeError(
+            f"generator must be a numpy.random.Generator or SecureGenerator, got {given!r}"
+        )
+    return source
 
 
 def failing_of(confidence: Any) -> float:
@@ -76,15 +97,19 @@ class Curve:
         self._slope, self._zero = slope.tolist(), zero.tolist()
 
     @classmethod
-    def of(cls, claim: Accountant[Any] | tuple[float, float] | Curve) -> Curve:
+    def of(cls, claim: Accountant[Any] | tuple[float, float] | Curve, name: str = "claim") -> Curve:
         """Return that of what was composed, of the worse direction; or of one guarantee."""
         if isinstance(claim, Curve):
             return claim
-        if isinstance(claim, tuple):
+        if isinstance(claim, tuple) and len(claim) == 2:
             return cls.of_pair(epsilon_of(claim[0]), probability_of(claim[1], "delta"))
+        if not isinstance(claim, Accountant):
+            raise TypeError(
+                f"{name} must be an accountant, or a tuple of epsilon and delta, got {claim!r}"
+            )
         if claim.adjacency == "replace_one":
             raise ValueError(
-                "accountant must have the adjacency of a record in the run or not, "
+                f"{name} must have the adjacency of a record in the run or not, "
                 "'add_remove' or 'zero_out', got 'replace_one'"
             )
         epsilon = min(float(claim.get_epsilon(LEAST_DELTA)), LARGEST) * LINES
@@ -188,6 +213,11 @@ class Audit:
         float
             At least 0, rounded down. A smaller mu is refuted.
 
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not as above.
+
         Examples
         --------
         >>> from renyi.audit import ManyRuns
@@ -240,9 +270,11 @@ class Audit:
         >>> 0.5 < audit.parameter_bound(Gaussian, (0.1, 10.0)) < 1.2  # the noise multiplier is 1/2
         True
         """
-        if np.shape(between) != (2,):
-            raise ValueError(f"between must be two numbers, got {between!r}")
-        ends = [real_of(end, "between", "two numbers") for end in between]
+        try:
+            first, last = between
+        except (TypeError, ValueError):
+            raise ValueError(f"between must be two numbers, got {between!r}") from None
+        ends = [real_of(end, "between", "two numbers") for end in (first, last)]
         failing = failing_of(confidence)
 
         def claim(value: float) -> PLDAccountant:
@@ -274,6 +306,11 @@ class Audit:
         confidence : float
             In (0, 1): a claim that is right is refuted with probability at most 1 - confidence.
 
+        Raises
+        ------
+        TypeError, ValueError
+            As of `p_value`, or if the confidence is not as above.
+
         Examples
         --------
         >>> from renyi.audit import ManyRuns
@@ -299,7 +336,7 @@ class Audit:
         Raises
         ------
         TypeError, ValueError
-            If a number is out of range, or the accountant's adjacency is "replace_one".
+            If the claim is not as above, or the accountant's adjacency is "replace_one".
 
         Examples
         --------
@@ -324,7 +361,7 @@ class Audit:
         repeats: int,
         *,
         confidence: float = 0.95,
-        generator: np.random.Generator | None = None,
+        generator: Source = None,
     ) -> int:
         """Count how many audits of the same size would refute a claim, by the best scores.
 
@@ -336,8 +373,13 @@ class Audit:
             Audits to draw, at least 1.
         confidence : float
             In (0, 1), of each.
-        generator : numpy.random.Generator, optional
+        generator : numpy.random.Generator or SecureGenerator, optional
             By default a new one of NumPy's. Thresholds of `ManyRuns` are left out.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is not as above.
 
         Examples
         --------
@@ -348,8 +390,8 @@ class Audit:
         >>> audit.times_refuted(claim, truth, 20) >= 19
         True
         """
-        source = np.random.default_rng() if generator is None else generator
-        said, real, failing = Curve.of(claim), Curve.of(truth), failing_of(confidence)
+        source = generator_of(np.random.default_rng() if generator is None else generator)
+        said, real, failing = Curve.of(claim), Curve.of(truth, "truth"), failing_of(confidence)
         drawn = (self._like(real, source) for _ in range(integer_of(repeats, "repeats", 1)))
         return sum(audit._refute(said, failing) for audit in drawn)
 

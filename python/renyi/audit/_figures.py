@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renyi._progress import progress
 from renyi._validation import decimal_of
-from renyi.audit._claims import Audit, failing_of, scores_of
+from renyi.audit._claims import Audit, Source, failing_of, scores_of
 from renyi.audit._many_runs import binomial_interval
 from renyi.plot import Accountant, axes_for, plot_tradeoff
 
@@ -26,12 +26,12 @@ PATIENCE = 0.5  # seconds without a progress bar
 def plot_power(
     audit: Audit,
     claim: Accountant,
-    truths: Sequence[Accountant],
+    truths: Iterable[Accountant],
     delta: float,
     *,
     confidence: float = 0.95,
     repeats: int = 100,
-    generator: np.random.Generator | None = None,
+    generator: Source = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw how often an audit like this would have refuted a claim, had the run been less private.
@@ -46,16 +46,16 @@ def plot_power(
         Its size is taken, and its lower bound of epsilon.
     claim : PLDAccountant or RDPAccountant
         What was reported.
-    truths : sequence of PLDAccountant or RDPAccountant
-        What the run may be instead, such as the same with less noise, the most private first; up to
-        the first that every audit finds.
+    truths : iterable of PLDAccountant or RDPAccountant
+        At least one: what the run may be instead, such as the same with less noise, the most
+        private first; up to the first that every audit finds.
     delta : float
         At which each is shown by its epsilon.
     confidence : float
         In (0, 1), of the bound, of each audit, and of the band at each truth (Clopper, Pearson).
     repeats : int
         Audits of each truth.
-    generator : numpy.random.Generator, optional
+    generator : numpy.random.Generator or SecureGenerator, optional
         By default one of NumPy's with a fixed seed: the figure of an audit is always the same.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure.
@@ -67,6 +67,8 @@ def plot_power(
 
     Raises
     ------
+    TypeError, ValueError
+        If an argument is not as above.
     ImportError
         Without matplotlib.
 
@@ -80,15 +82,21 @@ def plot_power(
     >>> plot_power(audit, claim, truths, 1e-2)  # doctest: +SKIP
     """
     source = np.random.default_rng(0) if generator is None else generator
+    several = list(truths)
+    if not several or not all(isinstance(each, Accountant) for each in (claim, *several)):
+        raise TypeError(
+            "claim and truths, at least one, must be PLDAccountant or RDPAccountant, "
+            f"got {claim!r} and {several!r}"
+        )
     axes = axes_for(ax)
     found: list[int] = []
-    for truth in progress(truths, "truth", PATIENCE):
+    for truth in progress(several, "truth", PATIENCE):
         found.append(
             audit.times_refuted(claim, truth, repeats, confidence=confidence, generator=source)
         )
         if found[-1] == repeats:
             break
-    epsilon = [float(truth.get_epsilon(delta)) for truth in truths[: len(found)]]
+    epsilon = [float(truth.get_epsilon(delta)) for truth in several[: len(found)]]
     ends = [binomial_interval(k, repeats, confidence=confidence) for k in found]
     bound = audit.epsilon_lower_bound(delta, confidence=confidence)
     axes.plot(epsilon, np.divide(found, repeats), color=BLUE, label="power of such audits")
@@ -147,6 +155,8 @@ def plot_attack(
 
     Raises
     ------
+    TypeError, ValueError
+        If an argument is not as above.
     ImportError
         Without matplotlib.
 
@@ -189,17 +199,18 @@ def attack_band(
     """Return type I errors, and between which numbers the type II error lies at all of them.
 
     Each empirical distribution is off by more than sqrt(log(2/f) / (2n)) anywhere with probability
-    at most f, half of what may fail. Then a threshold of type I error a has a measured one within
-    a -+ w, and as one falls where the other rises, the type II errors measured there, of least and
-    of largest, widened by their own w.
+    at most f, half of what may fail. Then a threshold of type I error a has a measured one of at
+    most a + w, and a type II error of at least the least measured there less its own w. The last
+    threshold measured below a - w has a type I error below a: its type II error, at most the
+    measured one and its w, is achieved at a, also where equal scores leave no threshold between.
     """
     depth = math.log(4.0 / failing_of(confidence))
     off_alpha, off_beta = (math.sqrt(0.5 * depth / runs.size) for runs in (absent, present))
     alpha, missed = attack_errors(present, absent)
     beta = missed / present.size
     at = np.linspace(0.0, 1.0, POINTS)
-    first = np.searchsorted(alpha, at - off_alpha)  # the smallest measured type I error
+    before = np.searchsorted(alpha, at - off_alpha) - 1  # measured below: its true error is below a
     last = np.searchsorted(alpha, at + off_alpha, side="right") - 1
     low = np.maximum(beta[last] - off_beta, 0.0)
-    high = np.minimum(beta[np.minimum(first, beta.size - 1)] + off_beta, 1.0)
+    high = np.where(before < 0, 1.0, np.minimum(beta[before] + off_beta, 1.0))
     return at, low, high

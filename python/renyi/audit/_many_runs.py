@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from renyi._engine import tail_bounds
 from renyi._search import bisected
-from renyi._validation import count_of, integer_of
+from renyi._validation import count_of, integer_of, numbers_of
 from renyi.audit._claims import Audit, Curve, Scores, Test, failing_of, scores_of
 
 
@@ -114,7 +114,7 @@ class ManyRuns(Audit):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If scores or thresholds are not as above.
 
     Examples
@@ -151,9 +151,10 @@ class SequentialRuns(Audit):
     """Runs that may stop early, when what they prove is enough: valid at every time.
 
     Looked at are the first 16 runs of either kind, then 23, 32, 46, ..., each sqrt(2) times as
-    many, by the tests of `ManyRuns`. The j-th look has 1 / (j (j + 1)) of the probability to fail,
-    so that all of them together keep the confidence, whatever decides when to stop: a bound that
-    was ever above the truth, at any number of runs, is as rare as it says.
+    many, by the tests of `ManyRuns`; fewer than 16 of either kind prove nothing, and bounds are 0.
+    The j-th look has 1 / (j (j + 1)) of the probability to fail, so that all of them together keep
+    the confidence, whatever decides when to stop: a bound that was ever above the truth, at any
+    number of runs, is as rare as it says.
 
     Parameters
     ----------
@@ -292,7 +293,8 @@ class _Order:
 
 
 def _thresholds(value: npt.ArrayLike) -> Scores:
-    limits = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    if limits.ndim != 1 or limits.size == 0 or np.isnan(limits).any():
-        raise ValueError(f"threshold must be a number, or a list of them, got {value!r}")
+    allowed = "a number, or a list of them"
+    limits, shape = numbers_of(value, "threshold", -math.inf, math.inf, allowed)
+    if len(shape) > 1 or limits.size == 0:
+        raise ValueError(f"threshold must be {allowed}, got {value!r}")
     return limits

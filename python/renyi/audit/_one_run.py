@@ -19,21 +19,18 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import integer_of, one_of, real_of
-from renyi.audit._claims import Audit, Curve, scores_of
-from renyi.noise import SecureGenerator
+from renyi._validation import FINITE_POSITIVE, integer_of, number_in, one_of
+from renyi.audit._claims import Audit, Curve, Source, generator_of, scores_of, shown
 
 
-def draw_canaries(
-    count: int, generator: np.random.Generator | None = None
-) -> npt.NDArray[np.bool_]:
+def draw_canaries(count: int, generator: Source = None) -> npt.NDArray[np.bool_]:
     """Toss a fair coin for each canary: whether it is in the run.
 
     Parameters
     ----------
     count : int
         Of canaries, at least 1.
-    generator : numpy.random.Generator, optional
+    generator : numpy.random.Generator or SecureGenerator, optional
         By default a new `renyi.noise.SecureGenerator`.
 
     Returns
@@ -41,13 +38,18 @@ def draw_canaries(
     array of bool, of shape (count,)
         It must be kept secret from the maker of the scores.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
+
     Examples
     --------
     >>> draw_canaries(1000).shape
     (1000,)
     """
     number = integer_of(count, "count", 1)
-    return np.asarray(_generator(generator).random(number) < 0.5)
+    return np.asarray(generator_of(generator).random(number) < 0.5)
 
 
 def dirac_gradients(
@@ -56,7 +58,7 @@ def dirac_gradients(
     norm: float = 1.0,
     *,
     dtype: npt.DTypeLike = np.float64,
-    generator: np.random.Generator | None = None,
+    generator: Source = None,
 ) -> npt.NDArray[Any]:
     """Return gradients of canaries: each has one entry that is not 0, no two at the same place.
 
@@ -69,16 +71,21 @@ def dirac_gradients(
     count, dimension : int
         Of canaries, and of all parameters: ``count <= dimension``.
     norm : float
-        Of each; the clipping norm is the strongest.
+        Of each, positive and finite; the clipping norm is the strongest.
     dtype : dtype
         Of floating-point numbers.
-    generator : numpy.random.Generator, optional
+    generator : numpy.random.Generator or SecureGenerator, optional
         By default a new `renyi.noise.SecureGenerator`.
 
     Returns
     -------
     array of shape (count, dimension)
         For a list of parameters, to be split like them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------
@@ -89,14 +96,18 @@ def dirac_gradients(
     rows, entries = integer_of(count, "count", 1), integer_of(dimension, "dimension", 1)
     if rows > entries:
         raise ValueError(f"count must be an integer in [1, {entries}], got {count!r}")
-    gradients = np.zeros((rows, entries), dtype=dtype)
-    places = _generator(generator).choice(entries, rows, replace=False)
-    gradients[np.arange(rows), places] = real_of(norm, "norm", "a number")
+    kind = np.dtype(dtype)
+    if kind.kind != "f":
+        raise TypeError(f"dtype must be one of floating-point numbers, got {dtype!r}")
+    length = number_in(norm, "norm", FINITE_POSITIVE)
+    gradients = np.zeros((rows, entries), dtype=kind)
+    places = generator_of(generator).choice(entries, rows, replace=False)
+    gradients[np.arange(rows), places] = length
     return gradients
 
 
 def mislabelled(
-    labels: npt.ArrayLike, classes: int, generator: np.random.Generator | None = None
+    labels: npt.ArrayLike, classes: int, generator: Source = None
 ) -> npt.NDArray[np.int64]:
     """Return another label for each record, each of the others as likely.
 
@@ -109,8 +120,13 @@ def mislabelled(
         In [0, classes).
     classes : int
         At least 2.
-    generator : numpy.random.Generator, optional
+    generator : numpy.random.Generator or SecureGenerator, optional
         By default a new `renyi.noise.SecureGenerator`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
 
     Examples
     --------
@@ -119,13 +135,9 @@ def mislabelled(
     """
     number, given = integer_of(classes, "classes", 2), np.asarray(labels)
     if given.dtype.kind not in "iu" or np.any((given < 0) | (given >= number)):
-        raise ValueError(f"labels must be integers in [0, {number}), got {labels!r}")
-    shift = _generator(generator).integers(1, number, given.shape)
+        raise ValueError(f"labels must be integers in [0, {number}), got {shown(given)}")
+    shift = generator_of(generator).integers(1, number, given.shape)
     return np.asarray((given + shift) % number, dtype=np.int64)
-
-
-def _generator(given: np.random.Generator | None) -> np.random.Generator:
-    return SecureGenerator().numpy_generator() if given is None else given
 
 
 Sides = Literal["both", "in"]
@@ -181,7 +193,8 @@ class OneRun(Audit):
         values, inside = scores_of(scores, "scores"), np.asarray(included)
         if inside.dtype != np.bool_ or inside.shape != values.shape:
             raise ValueError(
-                f"included must be booleans, one for each of {values.size} scores, got {included!r}"
+                f"included must be booleans, one for each of {values.size} scores, "
+                f"got {shown(inside)}"
             )
         one_of(sides, "sides", get_args(Sides))
         numbers = _guesses_of(guesses, values.size)
@@ -228,7 +241,9 @@ class _Guesses(NamedTuple):
 def _joined(scores: Mapping[Any, Any], included: Any) -> list[Any]:
     """Return whether canaries were included, in the order of their scores."""
     if not isinstance(included, Mapping) or (odd := scores.keys() ^ included.keys()):
-        named = f"{min(map(repr, odd))} once" if isinstance(included, Mapping) else repr(included)
+        named = type(included).__name__
+        if isinstance(included, Mapping):
+            named = f"{min(map(repr, odd))} once"
         raise ValueError(f"included must have the identifiers of scores, each, got {named}")
     return [included[key] for key in scores]
 

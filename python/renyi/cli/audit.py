@@ -6,7 +6,9 @@ import argparse
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from renyi._adjacency import ADJACENCIES
@@ -89,7 +91,7 @@ def _audit(options: argparse.Namespace) -> tuple[Audit, str]:
             one = OneRun(scores, there, sides=options.sides)
             return one, f"one run, with canaries: {counts}"
         kind = SequentialRuns if options.sequential else ManyRuns
-        looks = ", which may stop at any time" if options.sequential else ""
+        looks = ", which may stop at any time, first look at 16" if options.sequential else ""
         many: Audit = kind(scores[there], scores[~there])
         return many, f"many runs, independent{looks}: {counts}"
     except ValueError as error:
@@ -205,7 +207,7 @@ def _by_identifier(table: Table, column: str, what: str) -> dict[str, Any]:
         raise UsageError(f"{what} must have a column id")
     found = dict(zip(names, _column(table, column, what), strict=True))
     if len(found) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        ((twice, _),) = Counter(names).most_common(1)
         raise UsageError(f"{what} must have each id once, got {twice!r} again")
     return found
 
@@ -241,7 +243,7 @@ def _table(name: str, default: tuple[str, str], what: str) -> Table:
             return _of_json(text)
         lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"]
         rows = list(csv.reader(io.StringIO("\n".join(lines)), skipinitialspace=True))
-    except (ValueError, csv.Error) as error:
+    except (ValueError, RecursionError, csv.Error) as error:
         raise UsageError(f"{what} must be CSV, JSON or NPY, got {name!r}: {error}") from None
     names = list(default)
     if rows and not any(_is_number(cell) for cell in rows[0]):
@@ -257,20 +259,26 @@ def _array(name: str, default: tuple[str, str], what: str) -> Table:
     import numpy as np
 
     try:
-        array = np.load(name, allow_pickle=False)
+        with Path(name).open("rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
     except (OSError, ValueError) as error:
         raise UsageError(f"{what} must be CSV, JSON or NPY, got {name!r}: {error}") from None
     if array.ndim != 2 or array.shape[1] != 2:
         raise UsageError(f"{what} must have two columns, got {name!r}")
-    return dict(zip(default, array.T.tolist(), strict=True))
+    columns = [
+        [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in column]
+        for column in array.T.tolist()  # an identifier is "0" in text, too
+    ]
+    return dict(zip(default, columns, strict=True))
 
 
 def _of_json(text: str) -> Table:
     """Return the columns of an object of lists, a list of objects, or a line for each object."""
     try:
-        document = json.loads(text)
+        document = json.loads(text, object_pairs_hook=_named)
     except json.JSONDecodeError:
-        document = [json.loads(line) for line in text.splitlines() if line.strip()]
+        lines = [line for line in text.splitlines() if line.strip()]
+        document = [json.loads(line, object_pairs_hook=_named) for line in lines]
     if isinstance(document, dict) and not any(isinstance(v, list) for v in document.values()):
         document = [document]
     if isinstance(document, list):
@@ -279,12 +287,22 @@ def _of_json(text: str) -> Table:
         if any(row.keys() != document[0].keys() for row in document):
             raise ValueError("all objects must have the same names")
         document = {key: [row[key] for row in document] for key in document[0]}
-    if len({len(column) for column in document.values()}) != 1:
+    table: Table = document
+    if not all(isinstance(column, list) for column in table.values()):
+        raise ValueError("an object must hold lists")
+    if len({len(column) for column in table.values()}) != 1:
         raise ValueError("lists must have the same length")
-    table = {_known(key): column for key, column in document.items()}
     if any(isinstance(cell, str) for cell in table.get("score", ())):
         raise ValueError("scores must be numbers")
     return table
+
+
+def _named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object by the names known here, each once."""
+    named = {_known(key): value for key, value in pairs}
+    if len(named) < len(pairs):
+        raise ValueError(f"names must differ, got {', '.join(key for key, _ in pairs)}")
+    return named
 
 
 def _known(name: str) -> str:
