@@ -95,10 +95,9 @@ def test_as_many_uses_as_there_may_be():
 def test_losses_next_to_none():
     accountant = PLDAccountant().compose(PoissonSampled(Gaussian(1e-5), 1e-300), 1000)
     # A record is drawn with probability 1e-297, and then the loss is 5e9, in deviations of 1e5.
-    assert 5e9 < accountant.get_epsilon(1e-300) < 2e10
+    low, high = accountant.get_epsilon_bounds(1e-300)
+    assert low < 5.1e9 < high
     assert accountant.get_delta(1.0) >= 1e-297
-    revealed = PLDAccountant().compose(PoissonSampled(Gaussian(0.0), 1e-300), 1000)
-    assert revealed.get_epsilon(1e-300) == math.inf
 
 
 @each("noise", [1e30, 1e77, 1e100, 1e150, 1e155, 1e200, 1e300, 1.7e308])

@@ -96,16 +96,17 @@ def test_table_agrees_with_the_integral():
 
 
 def test_table_can_be_made_again():
-    pytest.importorskip("flint")
+    flint = pytest.importorskip("flint")
     ball = importlib.import_module("ball_log_a")
     table = make_log_a.load(TABLES / "log_a.npz")
     points = make_log_a.chunk_points(-1)
     for i in random.Random(2).sample(range(len(points)), 50):
-        value = ball.log_a_ball(*points[i])
+        with flint.ctx.workprec(53):  # as it was made
+            value = make_log_a.split(ball.log_a_ball(*points[i]))
         # the points themselves may differ in the last bit where the libm differs
         np.testing.assert_allclose(points[i], [table[k][i] for k in ("q", "sigma", "alpha")], 1e-14)
         if all(points[i][j] == table[k][i] for j, k in enumerate(("q", "sigma", "alpha"))):
-            assert make_log_a.split(value) == (table["hi"][i], table["lo"][i])
+            assert value == (table["hi"][i], table["lo"][i])
 
 
 def test_derivatives_are_derivatives():

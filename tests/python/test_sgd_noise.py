@@ -433,9 +433,9 @@ def test_cells_and_tails_by_chi_square(gaussian, dtype):
     k = np.rint(x.astype(np.float64) / spacing).astype(int)
     assert np.array_equal(k * spacing, x)
     reach = 6 * 512
-    ctx.prec = 128
     inside = np.arange(-reach, reach + 1)
-    mass = np.array([cell_mass(gaussian, int(c), spacing, float(number)) for c in inside])
+    with ctx.workprec(128):
+        mass = np.array([cell_mass(gaussian, int(c), spacing, float(number)) for c in inside])
     seen = np.bincount(np.clip(k, -reach - 1, reach + 1) + reach + 1, minlength=2 * reach + 3)
     expected = count * mass
     keep = expected > 25

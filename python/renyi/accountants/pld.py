@@ -37,7 +37,13 @@ from renyi.accountants._protocol import Accountant
 from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
-from renyi.mechanisms.steps import SampledStep, step_pair, within_domain
+from renyi.mechanisms.steps import (
+    SMALLEST_RATE,
+    SMALLEST_SAMPLED_NOISE,
+    SampledStep,
+    step_pair,
+    within_domain,
+)
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
 Part = SampledStep | Mechanism
@@ -131,6 +137,7 @@ class PLDAccountant(Accountant[Part]):
                     continue
                 for step, count in steps:
                     if (known := within_domain(step)) is not None:
+                        known = known._replace(noise=known.noise or step.noise)
                         parts.append((known, uses * times * count))
         return parts
 
@@ -141,8 +148,8 @@ class PLDAccountant(Accountant[Part]):
             return
         self._steps[part] = self._steps.get(part, 0) + count
         self._has_samples |= part.rate < 1.0
-        if part.noise == 0.0:
-            self._only_steps = False
+        if part.noise < (SMALLEST_SAMPLED_NOISE if part.rate < 1.0 else SMALLEST_RATE):
+            self._only_steps = False  # it has a pair
         else:  # replaced records are two units apart: samples have pairs of their own for that
             halved = self._adjacency == "replace_one" and part.rate == 1.0
             noise = 0.5 * part.noise if halved else part.noise
@@ -379,7 +386,7 @@ class PLDAccountant(Accountant[Part]):
             sensitivities = [distance / step.noise for step, _ in steps]
             mu = compose_mu(sensitivities, [count for _, count in steps])
             return GaussianLimit(mu * (1.0 + 2.0**-51), 0.0)
-        if losses or len(steps) != 1 or replaces or steps[0][0].noise == 0.0:
+        if losses or len(steps) != 1 or replaces or steps[0][0].noise < SMALLEST_SAMPLED_NOISE:
             raise ValueError(
                 "mechanisms must be Gaussian, or one kind of Poisson-sampled Gaussian step under "
                 f"add/remove adjacency, got {self.mechanisms!r}"

@@ -148,6 +148,8 @@ class PrivacyOdometer(Saved):
         size = len(self._orders)
         self._total = numbers_in(state["total"], "total", size)
         self._log_weights = -numbers_in([-w for w in state["log_weights"]], "log_weights", size)
+        if math.fsum(np.exp(self._log_weights).tolist()) > 1.0:
+            raise ValueError("log_weights must be logarithms of weights that sum to at most 1")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_json, (self.to_json(),)

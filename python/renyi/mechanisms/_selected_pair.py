@@ -135,6 +135,8 @@ class Runs:
     def mass(self, x: Array, width: Array) -> Array:
         """Return phi(1 - x) - phi(1 - x - width), about, to 1e-13 of itself."""
         rate, power = self._rates[1], self._power - 1.0
+        if rate == 0.0:  # one run
+            return np.asarray(self.mean * width)
         if power == math.inf:
             return np.asarray(np.exp(-rate * x) * -np.expm1(-rate * width))
         left = np.maximum(1.0 + rate * x, 0.0)

@@ -137,7 +137,7 @@ class RepeatAndSelect(Mechanism):
         if direction == "add":
             forward, backward = backward, forward
         p, q = attained(Runs(self.mean, self.shape), forward, backward)
-        return Pair.discrete(p, q), ATTAINED_ERROR
+        return Pair.discrete(p, q), ATTAINED_ERROR + 1e-13 * self.mean
 
     def _profiles(self, adjacency: Adjacency) -> tuple[Profile, Profile]:
         """Return the profiles of a run, of a record removed and of one added."""
@@ -225,14 +225,16 @@ class _Upper:
     ) -> None:
         steps, epoch = mechanism.gaussian_steps, mechanism.allocated_epoch
         self._curve: SampledGaussianQuestions | AllocationQuestions | LossComposition
-        if adjacency == REPLACE or (steps is None and epoch is None):
+        known = [(within_domain(step), n) for step, n in steps or ()]
+        revealed = any(step is not None and step.noise == 0.0 for step, _ in known)
+        if adjacency == REPLACE or revealed or (steps is None and epoch is None):
             parts = [(pair_of(m, adjacency, direction), n) for m, n in mechanism.releases]
             self._curve = LossComposition(parts, LATTICE_RTOL, LATTICE_POINTS)
         elif steps is not None:
             composed = SampledGaussianCurve()
-            for step, count in steps:
-                if (known := within_domain(step)) is not None:
-                    composed.add(known.rate, known.noise, float(count))
+            for step, count in known:
+                if step is not None:
+                    composed.add(step.rate, step.noise, float(count))
             self._curve = composed.questions(direction)
         elif epoch is not None:
             self._curve = AllocationQuestions(*epoch, direction == "remove")

@@ -26,8 +26,8 @@ LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
 LARGEST_MU_OF_GROUP = 1e6  # of all records together
 MOST_SURE = 600.0  # -log of the chance that no record of a group is sampled, in a split sum
-SMALLEST_RATE = 1e-100  # also the smallest noise; less counts as none
-SMALLEST_NOISE_ON_LATTICE = 1e-4  # on samples of which records are replaced, or come in groups
+SMALLEST_RATE = 1e-100  # also the smallest noise on all of the data; less counts as none
+SMALLEST_SAMPLED_NOISE = 1e-4  # less counts as none, or has a pair from below with more noise
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
 SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
@@ -57,7 +57,7 @@ def within_domain(step: SampledStep) -> SampledStep | None:
     rate, noise, records = step
     if rate == 0.0 or noise == math.inf:
         return None
-    least = SMALLEST_NOISE_ON_LATTICE if rate < 1.0 and records > 1 else SMALLEST_RATE
+    least = SMALLEST_RATE if rate == 1.0 else SMALLEST_SAMPLED_NOISE
     if rate >= SMALLEST_RATE and noise >= least:
         return step
     return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= least else 0.0, records)
@@ -134,8 +134,9 @@ def step_pair(
     if rate == 1.0:
         return gaussian_pair(distance(adjacency) / noise if noise else math.inf)
     if records > 1 or instead:
-        is_sure = records * -math.log1p(-rate) > MOST_SURE
-        if records > (LARGEST_MU if is_sure else LARGEST_MU_OF_GROUP) * noise:
+        is_sure = max(records, instead) * -math.log1p(-rate) > MOST_SURE
+        most = LARGEST_MU if is_sure or instead else LARGEST_MU_OF_GROUP
+        if records + instead > most * noise:
             return Pair.bracketed(REVEALED, NOTHING)
         pair = Pair.sampled_group(
             rate, noise, records, records if adjacency == REPLACE else instead
@@ -145,14 +146,16 @@ def step_pair(
         revealed = Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
         if noise == 0.0:
             return revealed
-        if noise < SMALLEST_NOISE_ON_LATTICE:
-            more_private = Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], 0.05)
+        if noise < SMALLEST_SAMPLED_NOISE:
+            more_private = Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], 0.2)
             return Pair.bracketed(revealed, more_private)
         return Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], noise)
-    if noise == 0.0:  # a sampled record is revealed
-        pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
-    else:
+    if noise >= SMALLEST_SAMPLED_NOISE:
         pair = gaussian_pair(1.0 / noise).sampled(rate)
+    else:  # a sampled record is revealed
+        pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
+        if noise > 0.0:
+            pair = Pair.bracketed(pair, Pair.gaussian(5.0).sampled(rate))
     return pair if direction == "remove" else pair.reversed()
 
 
