@@ -264,6 +264,15 @@ def test_what_is_not_a_filter(change, error, words):
         RenyiFilter.from_json(json.dumps(data))
 
 
+def test_weights_of_an_odometer_that_are_none_are_refused():
+    odometer = PrivacyOdometer(1e-6)
+    odometer.spend(Gaussian(2.0), 10)
+    data = json.loads(odometer.to_json())
+    data["log_weights"] = [0.0] * len(data["log_weights"])  # epsilon would be 9.56 for 10.36
+    with pytest.raises(ValueError, match="weights that sum to at most 1"):
+        PrivacyOdometer.from_json(json.dumps(data))
+
+
 def test_a_filter_without_orders_is_refused():
     data = json.loads(PrivacyFilter(1.0, 1e-6).to_json()) | {"orders": None}
     with pytest.raises(TypeError, match="orders must be"):

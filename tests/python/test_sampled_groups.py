@@ -293,3 +293,12 @@ def test_correlated_noise():
     ):
         with pytest.raises(ValueError, match=words):
             CorrelatedGaussian(*bad)
+
+
+@pytest.mark.parametrize(
+    "setting", [(2e-6, 0.01, 1, 1000), (2e-6, 0.01, 1, 1), (1.0, 0.999, 1, 1000)]
+)
+def test_records_far_beyond_the_noise_are_revealed(setting):
+    noise, rate, records, instead = setting
+    group = GroupSampled(Gaussian(noise), rate, records, instead=instead)
+    assert PLDAccountant().compose(group).get_epsilon_bounds(1e-3) == (0.0, math.inf)

@@ -192,6 +192,23 @@ def test_extremes():
             assert run.get_epsilon(1e-3) <= renyi.get_epsilon(1e-3)
 
 
+@pytest.mark.parametrize("shape", [0.0, 1.0])
+def test_one_run_costs_what_it_costs(shape):
+    low, high = (
+        PLDAccountant()
+        .compose(RepeatAndSelect(Gaussian(2.0), 1.0, shape))
+        .get_epsilon_bounds(DELTA)
+    )
+    alone = PLDAccountant().compose(Gaussian(2.0)).get_epsilon(DELTA)
+    assert low <= alone <= high <= 1.01 * alone
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-101])
+def test_runs_that_reveal_what_they_draw(noise):
+    run = RepeatAndSelect(PoissonSampled(Gaussian(noise), 0.01), 2.0, 1.0)
+    assert PLDAccountant().compose(run).get_epsilon(DELTA) == math.inf
+
+
 def test_the_command_line_names_the_cost_of_tuning(capsys):
     run = ["epsilon", "--noise-multiplier", "2", "--sample-rate", "0.01"]
     run += ["--steps", "1000", "--delta", "1e-6"]
