@@ -137,6 +137,7 @@ class PLDAccountant(Accountant[Part]):
                     continue
                 for step, count in steps:
                     if (known := within_domain(step)) is not None:
+                        # What counts as none for the engine has a pair with a valid lower end.
                         known = known._replace(noise=known.noise or step.noise)
                         parts.append((known, uses * times * count))
         return parts

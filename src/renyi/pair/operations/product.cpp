@@ -117,7 +117,7 @@ Spans outcomes_below(const LossLaw& law) {
 // which a lattice holds to second order in its step.
 struct Blend {
     Blend(const Span& a, const Span& b) noexcept
-        : a(a), log_p(lane_log(b.p / a.p)), log_q(lane_log(b.q / a.q)), gap(log_p - log_q) {}
+        : start(a.mean), log_p(lane_log(b.p / a.p)), log_q(lane_log(b.q / a.q)), gap(log_p - log_q) {}
 
     // Outcomes of one loss need no blend; the rule below is good where masses differ little.
     bool exists(double farthest) const noexcept {
@@ -144,10 +144,10 @@ struct Blend {
     }
 
     // The loss, over u.
-    double operator()(double u) const noexcept { return a.mean + gap * u; }
-    double inverse(double loss) const noexcept { return (loss - a.mean) / gap; }
+    double operator()(double u) const noexcept { return start + gap * u; }
+    double inverse(double loss) const noexcept { return (loss - start) / gap; }
 
-    const Span& a;
+    double start;  // loss of a
     double log_p, log_q, gap;
     double share = 0.0;  // of the densities
 };
