@@ -207,14 +207,15 @@ class PLDAccountant(Accountant[Part]):
             steps = self._curve_of_steps.questions(name) if self._only_steps else None
         if steps is not None:
             lattice = replaces and not self._has_groups
-            return Narrowed(steps, self._lattice(side, rtol)) if lattice else steps
+            return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:
             exact = AllocationQuestions(*epoch, side == "remove")
             if epoch.steps > MOST_STEPS_BY_LAW:
                 return exact
             by_law = [(epoch.pair_by_law(side), 1)]
-            return Narrowed(exact, cache(lambda: LossComposition(by_law, rtol, LATTICE_POINTS)))
+            lattice_by_law = cache(lambda: LossComposition(by_law, rtol, LATTICE_POINTS))
+            return Narrowed(exact, lattice_by_law, rtol)
         if self._has_epochs():
             rtol = max(rtol, ALLOCATED_RTOL)
         return OnLattice(self._lattice(side, rtol))
@@ -438,8 +439,9 @@ class OnLattice:
 class Narrowed:
     """The curve of one side, whose wide brackets are intersected with those of a lattice."""
 
-    def __init__(self, side: Side, lattice: Lattice) -> None:
+    def __init__(self, side: Side, lattice: Lattice, rtol: float) -> None:
         self._side, self._other = side, OnLattice(lattice)
+        self._wide = max(WIDE, 2.0 * rtol)
 
     def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
         """Answer epsilon at every delta in [0, 1]."""
@@ -454,7 +456,7 @@ class Narrowed:
     def _narrow(
         self, ask: Callable[[Array, Array, Array], None], values: Array, out: Array, known: Array
     ) -> None:
-        places = [i for i in wide_brackets(out, WIDE) if out[1, i] > known[i]]
+        places = [i for i in wide_brackets(out, self._wide) if out[1, i] > known[i]]
         if places:
             found = np.empty((2, len(places)))
             ask(values[places], found, known[places])
