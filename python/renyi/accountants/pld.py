@@ -185,7 +185,7 @@ class PLDAccountant(Accountant[Part]):
             known.append(chained)
         if known:
             return SmallerCurve([curve, *known])
-        return self._without_limits(curve, direction, rtol)
+        return self._without_limits(curve, direction, rtol, 1)
 
     def _sides(self, direction: DirectionName | None) -> tuple[DirectionName, ...]:
         """Return the directions to evaluate: one, if both are known to have the same curve."""
@@ -245,7 +245,9 @@ class PLDAccountant(Accountant[Part]):
 
     # Other views of the composition, which narrow its brackets or lower wide upper ends.
 
-    def _without_limits(self, curve: Curve, direction: DirectionName | None, rtol: float) -> Curve:
+    def _without_limits(
+        self, curve: Curve, direction: DirectionName | None, rtol: float, size: int
+    ) -> Curve:
         """Return a curve that looks at truncated samples as if nothing were cut, where it may."""
         poisson, slacks = self._blank(), []
         for leaf, count in self._leaves():
@@ -257,7 +259,7 @@ class PLDAccountant(Accountant[Part]):
         slack = math.fsum(slacks)
         if not slacks or slack > LARGEST_SLACK:
             return curve
-        return NearlyPoissonCurve(poisson._curve_of(direction, rtol), slack, curve)
+        return NearlyPoissonCurve(poisson._curve(direction, rtol, size), slack, curve)
 
     def _alternatives(self) -> list[PLDAccountant]:
         """Return accountants of other mechanisms that bound the composed ones."""
@@ -303,7 +305,11 @@ class PLDAccountant(Accountant[Part]):
         return AttainedCurve(lattices, math.fsum(errors))
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
-        chained, renyi = super()._group_curve(direction, rtol, size), self._renyi()
+        chained = super()._group_curve(direction, rtol, size)
+        nearly = self._without_limits(chained, direction, rtol, size)
+        if nearly is not chained:
+            return nearly
+        renyi = self._renyi()
         moments = None if renyi is None else renyi.group_moments(size)
         return chained if moments is None else SmallerCurve([chained, moments])
 
