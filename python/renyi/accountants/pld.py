@@ -52,6 +52,7 @@ PairName = Literal["remove", "add", "replace_one"]
 Answers = list[tuple[float, ...]]  # an argument and the value there
 
 LARGEST_SLACK = 1e-3  # in all, where truncated samples may be looked at as if nothing were cut
+NARROW, NARROW_OF_GROUPS = 1e-3, 1e-1  # of delta; beyond, lattices, or chains, are asked, too
 LOSSES_RTOL = 1e-5  # of what lattices answer
 WIDE = 2.0 * LOSSES_RTOL
 ALLOCATED_RTOL = 1e-3
@@ -259,7 +260,8 @@ class PLDAccountant(Accountant[Part]):
         slack = math.fsum(slacks)
         if not slacks or slack > LARGEST_SLACK:
             return curve
-        return NearlyPoissonCurve(poisson._curve(direction, rtol, size), slack, curve)
+        narrow = NARROW if size == 1 else NARROW_OF_GROUPS
+        return NearlyPoissonCurve(poisson._curve(direction, rtol, size), slack, curve, narrow)
 
     def _alternatives(self) -> list[PLDAccountant]:
         """Return accountants of other mechanisms that bound the composed ones."""
