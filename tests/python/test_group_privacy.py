@@ -187,7 +187,7 @@ def test_a_population_that_changes_with_the_group_is_refused(kind):
 def test_samples_that_are_hardly_cut_cost_a_group_what_uncut_ones_cost(size):
     """The law of a batch moves by P[Bin(60000, .01) > limit], here within a factor of 100."""
     uncut = PLDAccountant(adjacency="replace_one").compose(PoissonSampled(Gaussian(1.0), 0.01), 50)
-    for limit in (760, 800, 60_000):
+    for limit in (790, 850, 60_000):
         cut = TruncatedPoissonSampled(Gaussian(1.0), 0.01, limit, 60_000)
         accountant = PLDAccountant(adjacency="replace_one").compose(cut, 50)
         off = 50 * binom.sf(limit, 60_000, 0.01)
