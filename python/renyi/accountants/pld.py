@@ -331,7 +331,7 @@ class PLDAccountant(Accountant[Part]):
         both = [sides[:1] * 2] if len(sides) == 1 else [sides, sides[::-1]]
         profiles = [GroupCurve(own, other, size).chain.profile() for own, other in both]
         pair = finite_pair(profiles[0], profiles[-1])
-        groups.compose(PrivacyLoss(DiscretePair(pair.p, pair.q)))
+        groups.compose(PrivacyLoss(DiscretePair(pair.p.tolist(), pair.q.tolist())))
         return AboveCurve(self._curve_of(direction, rtol), groups._curve_of(direction, rtol))
 
     def _renyi(self) -> RDPAccountant | None:

@@ -20,6 +20,14 @@ from renyi._engine import (
     wide_brackets,
 )
 from renyi._validation import Range, float_above, number_in, real_of, shortest
+from renyi.mechanisms.algebra import (
+    Mechanism,
+    UnsupportedMechanismError,
+    curve_of,
+    mechanism_of,
+    pair_of,
+    set_fields,
+)
 from renyi.mechanisms.selected_pair import (
     ATTAINED_ERROR,
     Runs,
@@ -28,14 +36,6 @@ from renyi.mechanisms.selected_pair import (
     finite_pair,
     log_ratio,
     selected,
-)
-from renyi.mechanisms.algebra import (
-    Mechanism,
-    UnsupportedMechanismError,
-    curve_of,
-    mechanism_of,
-    pair_of,
-    set_fields,
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, within_domain
 
