@@ -15,6 +15,7 @@ from renyi import (
     Laplace,
     PLDAccountant,
     PoissonSampled,
+    PrivacyLoss,
     PureDP,
     RandomizedResponse,
     RDPAccountant,
@@ -22,6 +23,7 @@ from renyi import (
     UnsupportedMechanismError,
 )
 from renyi.accountants._groups import Chain, group_curve
+from renyi.pairs import DiscretePair
 
 EPSILONS = np.array([0.0, 0.4, 1.0, 2.5])
 
@@ -77,6 +79,26 @@ def test_a_chain_of_answers_against_all_its_corners(p, choices, size):
     found = accountant.get_beta(at, group_size=size)
     assert (found <= beta + 1e-14).all()
     assert (found >= beta * (1.0 - 1e-3) - 1e-9).all()
+
+
+@pytest.mark.parametrize(("p", "choices", "size"), [(0.7, 4, 3), (0.52, 2, 8), (0.9, 10, 2)])
+def test_a_chain_beside_groups_of_their_own(p, choices, size):
+    """The chain of the answers, in all its corners, composed with the pair of sampled groups."""
+    steps = PoissonSampled(Gaussian(1.5), 0.02) * 50
+    run = PLDAccountant().compose(steps + RandomizedResponse(p, choices))
+    places, values = power_of_chain(*response_tests(p, choices), size)
+    corners = np.diff(values), np.diff(places)
+    inside = np.maximum(*corners) > 1e-12
+    chain = PrivacyLoss(DiscretePair(*(mass[inside] for mass in corners)))
+    truth = PLDAccountant().compose(steps.for_group(size)).compose(chain)
+    for direction in ("remove", "add"):
+        for delta in (1e-9, 1e-5, 1e-2):
+            low, high = run.get_epsilon_bounds(delta, direction=direction, group_size=size)
+            least, most = truth.get_epsilon_bounds(delta, direction=direction)
+            assert low <= most
+            assert least * (1.0 - 1e-9) <= high <= most * (1.0 + 2e-3)
+        least = truth.get_delta_bounds(1.0, direction=direction)[0]
+        assert least <= run.get_delta(1.0, direction=direction, group_size=size)
 
 
 @pytest.mark.parametrize("seed", range(5))

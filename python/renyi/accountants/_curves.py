@@ -50,6 +50,23 @@ class SmallerCurve:
         return _smaller([curve.delta_brackets(epsilons) for curve in self._curves])
 
 
+class AboveCurve:
+    """The upper ends of a curve that is above another one, of which the lower ends are."""
+
+    def __init__(self, lower: Curve, upper: Curve) -> None:
+        self._lower, self._upper = lower, upper
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        low, high = (curve.epsilon_brackets(deltas) for curve in (self._lower, self._upper))
+        return np.stack([low[0], high[1]])
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        low, high = (curve.delta_brackets(epsilons) for curve in (self._lower, self._upper))
+        return np.stack([low[0], high[1]])
+
+
 def _smaller(brackets: list[Array]) -> Array:
     upper = np.min([bracket[1] for bracket in brackets], axis=0)
     return np.stack([np.minimum(brackets[0][0], upper), upper])

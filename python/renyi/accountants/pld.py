@@ -25,6 +25,7 @@ from renyi._engine import (
     wide_brackets,
 )
 from renyi.accountants._curves import (
+    AboveCurve,
     Array,
     AttainedCurve,
     Curve,
@@ -32,11 +33,13 @@ from renyi.accountants._curves import (
     ReplacedCurve,
     SmallerCurve,
 )
+from renyi.accountants._groups import GroupCurve
 from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant
 from renyi.accountants.rdp import RDPAccountant
-from renyi.mechanisms import Mechanism
+from renyi.mechanisms import Mechanism, PrivacyLoss
 from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
+from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
     SMALLEST_RATE,
     SMALLEST_SAMPLED_NOISE,
@@ -44,6 +47,7 @@ from renyi.mechanisms.steps import (
     step_pair,
     within_domain,
 )
+from renyi.pairs import DiscretePair
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
 Part = SampledStep | Mechanism
@@ -311,9 +315,32 @@ class PLDAccountant(Accountant[Part]):
         nearly = self._without_limits(chained, direction, rtol, size)
         if nearly is not chained:
             return nearly
-        renyi = self._renyi()
+        chained, renyi = self._beside_groups(direction, rtol, size) or chained, self._renyi()
         moments = None if renyi is None else renyi.group_moments(size)
         return chained if moments is None else SmallerCurve([chained, moments])
+
+    def _beside_groups(
+        self, direction: DirectionName | None, rtol: float, size: int
+    ) -> Curve | None:
+        """Return the curve where chains of neighbours are taken of some mechanisms only.
+
+        They become one pair beside those of groups. None: of no mechanism the latter is known.
+        """
+        groups, others = self._blank(), self._blank()
+        for leaf, count in self._leaves():
+            group = leaf.for_group(size)
+            if group is None or not groups.supports(group):
+                others.compose(leaf, count)
+            else:
+                groups.compose(group, count)
+        if not groups.mechanisms:
+            return None
+        sides = [others._curve_of(side, LOSSES_RTOL) for side in others._sides(None)]
+        both = [sides[:1] * 2] if len(sides) == 1 else [sides, sides[::-1]]
+        profiles = [GroupCurve(own, other, size).chain.profile() for own, other in both]
+        pair = finite_pair(profiles[0], profiles[-1])
+        groups.compose(PrivacyLoss(DiscretePair(pair.p.tolist(), pair.q.tolist())))
+        return AboveCurve(self._curve_of(direction, rtol), groups._curve_of(direction, rtol))
 
     def _renyi(self) -> RDPAccountant | None:
         """Return the Rényi accountant of the composition, which may have grown, if it takes all."""

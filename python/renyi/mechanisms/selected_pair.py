@@ -225,7 +225,8 @@ def selected(runs: Runs, run: FinitePair) -> tuple[Array, Array]:
 
 ATTAINED_ERROR = 1e-11  # relative, of masses
 LEAST_POINT = 1e-13  # of masses, nearer to an end of the trade-off curve none are followed
-ON_TOP = (0.0, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7)  # of P
+ON_TOP = [0.0, *np.geomspace(1e-9, 0.03, 12), *np.linspace(0.05, 0.95, 19)]  # of P
+LEAST_PARTS = 200  # of all outcomes, about half
 REFERENCE = 1e-6  # delta for which one of these is chosen
 
 
@@ -265,7 +266,10 @@ def attained(runs: Runs, forward: tuple[Array, Array], backward: tuple[Array, Ar
     y = np.concatenate([[0.0], forward[1], 1.0 - backward[0], [1.0]])
     inside = (y == 0.0) | (y >= 1.0) | (y < 1.0 - LEAST_POINT)
     q, lower = lower_hull(x[inside], -y[inside])
-    run = np.diff(-lower), np.diff(q)  # by falling loss
+    # Coins tell parts of an outcome from each other, small ones first and last.
+    cuts = 0.5 * np.geomspace(1e-9, 1.0, 2 + LEAST_PARTS // q.size)
+    parts = np.diff(np.concatenate([[0.0], cuts, 1.0 - cuts[-2::-1], [1.0]]))
+    run = np.outer(np.diff(-lower), parts).ravel(), np.outer(np.diff(q), parts).ravel()
     found = [_winner(runs, run, part) for part in ON_TOP]
     return max(found, key=_epsilon_of)
 
