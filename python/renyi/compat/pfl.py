@@ -36,7 +36,7 @@ class PLDPrivacyAccountant(PrivacyAccountant):  # type: ignore[misc]  # pfl has 
     --------
     >>> made = PLDPrivacyAccountant(1000, 0.01, "gaussian", epsilon=2.0, delta=1e-6)
     >>> round(made.cohort_noise_parameter, 4)
-    1.0493
+    1.029
     """
 
     epsilon: Any = None
