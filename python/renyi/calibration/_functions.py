@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from renyi._validation import (
     FINITE_POSITIVE,
     integer_of,
     number_in,
+    numbers_in,
     probability_of,
     real_of,
     uses_of,
@@ -330,6 +331,73 @@ def calibrate(
         _check_between(unknown, runs, result, unknown.loosest, False)
     _check_between(unknown, runs, unknown.strictest, result, True)
     return result
+
+
+def share(
+    mechanisms: Sequence[Callable[[float], Mechanism]],
+    weights: Sequence[float] | None = None,
+    *,
+    target_epsilon: float,
+    target_delta: float,
+    between: tuple[float, float] = (1e-2, 1e5),
+    tolerance: float = 1e-6,
+    accountant: AccountantName = "pld",
+    adjacency: Adjacency = "add_remove",
+) -> tuple[Mechanism, ...]:
+    """Return mechanisms whose composition just meets (epsilon, delta), with noise by weights.
+
+    Parameters
+    ----------
+    mechanisms : sequence of callable
+        Each returns the mechanism for a noise, of which twice as much reveals half as much, such as
+        `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s), 0.01) * 1000``.
+    weights : sequence of float, optional
+        Shares of the budget, each in (0, inf), by default equal ones. The noise of a mechanism is
+        a common number over the root of its share: the variance goes with 1/weight, as Rényi
+        divergences of small noise do.
+    target_epsilon, target_delta : float
+        Of all together. Not (epsilon, delta) are divided, which would waste most of both.
+    between : tuple of two float
+        Range of the common number, which is the noise of a mechanism that has all of the budget.
+    tolerance, accountant, adjacency
+        As for `calibrate`.
+
+    Raises
+    ------
+    UnsupportedMechanismError, TypeError, ValueError
+        As `calibrate`, or if there are no mechanisms or not as many weights.
+
+    Examples
+    --------
+    >>> from renyi import Composed, Gaussian, Laplace, PLDAccountant
+    >>> ages, incomes = share([Gaussian, Laplace], [3, 1], target_epsilon=1.0, target_delta=1e-6)
+    >>> round(ages.noise_multiplier, 3), round(incomes.noise_multiplier, 3)
+    (4.622, 8.006)
+    """
+    makers = list(mechanisms)
+    given = [1.0] * len(makers) if weights is None else list(weights)
+    if not makers or len(given) != len(makers):
+        raise ValueError(
+            f"weights must be one for each of at least one mechanism, got {len(given)} for "
+            f"{len(makers)}"
+        )
+    numbers = numbers_in(given, "weights", FINITE_POSITIVE)
+    total = math.fsum(numbers)
+    roots = [math.sqrt(weight / total) for weight in numbers]
+
+    def made(common: float) -> tuple[Mechanism, ...]:
+        return tuple(make(common / root) for make, root in zip(makers, roots, strict=True))
+
+    found = calibrate(
+        lambda common: Composed(*made(common)),
+        between,
+        target_epsilon=target_epsilon,
+        target_delta=target_delta,
+        tolerance=tolerance,
+        accountant=accountant,
+        adjacency=adjacency,
+    )
+    return made(found)
 
 
 class _Runs:

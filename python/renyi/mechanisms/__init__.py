@@ -41,7 +41,7 @@ from renyi.mechanisms._noise import (
     Skellam,
     Staircase,
 )
-from renyi.mechanisms._selection import RepeatAndSelect
+from renyi.mechanisms._selection import Parallel, RepeatAndSelect
 from renyi.mechanisms.algebra import Composed, Mechanism
 from renyi.mechanisms.sampling import (
     FixedSizeSampled,
@@ -68,6 +68,7 @@ __all__ = [
     "MatrixMechanism",
     "Mechanism",
     "MultivariateDiscreteGaussian",
+    "Parallel",
     "PoissonSampled",
     "PrivacyLoss",
     "PureDP",
