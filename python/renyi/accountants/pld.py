@@ -38,7 +38,7 @@ from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant
 from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms import Mechanism, PrivacyLoss
-from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
+from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve, UnsupportedMechanismError
 from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
     SMALLEST_RATE,
@@ -51,7 +51,7 @@ from renyi.pairs import DiscretePair
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
 Part = SampledStep | Mechanism
-Lattice = Callable[[], LossComposition]
+Lattice = Callable[[], LossCurve]
 PairName = Literal["remove", "add", "replace_one"]
 Answers = list[tuple[float, ...]]  # an argument and the value there
 
@@ -223,6 +223,9 @@ class PLDAccountant(Accountant[Part]):
             return Narrowed(exact, lattice_by_law, rtol)
         if self._has_epochs():
             rtol = max(rtol, ALLOCATED_RTOL)
+        single = self._single_use(side)
+        if single is not None:
+            return OnLattice(lambda: single)
         return OnLattice(self._lattice(side, rtol))
 
     def _lattice(self, side: DirectionName, rtol: float) -> Lattice:
@@ -240,6 +243,13 @@ class PLDAccountant(Accountant[Part]):
     def _has_epochs(self) -> bool:
         """Return whether epochs of random allocation take part."""
         return any(part.has_allocation for part, _ in self._contents()[1])
+
+    def _single_use(self, side: DirectionName) -> LossCurve | None:
+        """Return the curve of the one use that is all there is, if it has one."""
+        steps, losses = self._contents()
+        if steps or len(losses) != 1 or losses[0][1] != 1:
+            return None
+        return losses[0][0].single_use(self._adjacency, side)
 
     def _single_epoch(self) -> AllocatedEpoch | None:
         """Return the epoch of random allocation that is all there is."""
@@ -295,6 +305,8 @@ class PLDAccountant(Accountant[Part]):
         return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in DIRECTIONS))
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
+        if self._single_use("remove") is not None:
+            return None
         parts = self._leaves()
         sides = DIRECTIONS if direction is None else (direction,)
         found: list[list[tuple[Pair, int]]] = [[] for _ in sides]
@@ -353,7 +365,7 @@ class PLDAccountant(Accountant[Part]):
         return accountant
 
     def _renyi_curve(self) -> Curve | None:
-        if self._has_epochs():
+        if self._has_epochs() or self._single_use("remove") is not None:
             return None  # far above, and it takes long
         accountant = self._renyi()
         return None if accountant is None else accountant._curve_of(None, LOSSES_RTOL)
@@ -447,7 +459,7 @@ class Side(Protocol):
 
 
 class OnLattice:
-    """The curve of the composition of pairs on a lattice, which is built on first use."""
+    """The curve of the composition of pairs on a lattice, or another, built on first use."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
