@@ -41,8 +41,8 @@ from renyi.mechanisms import Mechanism, PrivacyLoss
 from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve, UnsupportedMechanismError
 from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
+    LITTLE_NOISE,
     SMALLEST_RATE,
-    SMALLEST_SAMPLED_NOISE,
     SampledStep,
     step_pair,
     within_domain,
@@ -126,6 +126,7 @@ class PLDAccountant(Accountant[Part]):
         self._only_steps = True  # the compiled curve holds everything
         self._has_samples = False  # of steps
         self._has_groups = False  # of records that are sampled apart
+        self._has_little_noise = False  # on samples: lattices tell more where steps differ
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
@@ -154,13 +155,14 @@ class PLDAccountant(Accountant[Part]):
             return
         self._steps[part] = self._steps.get(part, 0) + count
         self._has_samples |= part.rate < 1.0
-        if part.noise < (SMALLEST_SAMPLED_NOISE if part.rate < 1.0 else SMALLEST_RATE):
+        if part.noise < SMALLEST_RATE:
             self._only_steps = False  # it has a pair
         else:  # replaced records are two units apart: samples have pairs of their own for that
             halved = self._adjacency == "replace_one" and part.rate == 1.0
             noise = 0.5 * part.noise if halved else part.noise
             self._curve_of_steps.add(part.rate, noise, float(count), part.records)
             self._has_groups |= part.records > 1
+            self._has_little_noise |= part.rate < 1.0 and noise < LITTLE_NOISE
 
     def _contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
         """Return the steps and the other mechanisms with their counts."""
@@ -211,7 +213,7 @@ class PLDAccountant(Accountant[Part]):
         with self.lock:
             steps = self._curve_of_steps.questions(name) if self._only_steps else None
         if steps is not None:
-            lattice = replaces and not self._has_groups
+            lattice = (replaces or self._has_little_noise) and not self._has_groups
             return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:
@@ -435,7 +437,7 @@ class PLDAccountant(Accountant[Part]):
             sensitivities = [distance / step.noise for step, _ in steps]
             mu = compose_mu(sensitivities, [count for _, count in steps])
             return GaussianLimit(mu * (1.0 + 2.0**-51), 0.0)
-        if losses or len(steps) != 1 or replaces or steps[0][0].noise < SMALLEST_SAMPLED_NOISE:
+        if losses or len(steps) != 1 or replaces or steps[0][0].noise == 0.0:
             raise ValueError(
                 "mechanisms must be Gaussian, or one kind of Poisson-sampled Gaussian step under "
                 f"add/remove adjacency, got {self.mechanisms!r}"
