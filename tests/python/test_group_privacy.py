@@ -78,7 +78,7 @@ def test_a_chain_of_answers_against_all_its_corners(p, choices, size):
     assert (found >= beta * (1.0 - 1e-3) - 1e-9).all()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_group_of_an_enumerated_mechanism_reveals_more(seed):
     """Any table of answers to any data: pure privacy of one record, and then of several."""
     rng = np.random.default_rng(seed)
