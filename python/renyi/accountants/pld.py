@@ -99,9 +99,10 @@ class PLDAccountant(Accountant[Part]):
     a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much too large. It
     is never too small.
 
-    Groups of records in Poisson samples with Gaussian noise have a pair of their own, a binomial
-    mixture, and take milliseconds; others a chain of neighbours, seconds for hundreds of records,
-    unless all is noise on a query that moves further.
+    Groups of records in Poisson samples have a pair of their own, a binomial mixture, with Gaussian
+    noise, where they take milliseconds, Laplace noise and that on integers; so has noise on a query
+    that moves further. Of the mechanisms that have none a chain of neighbours is composed with the
+    rest, seconds for hundreds of records.
 
     References
     ----------
