@@ -126,6 +126,7 @@ class PLDAccountant(Accountant[Part]):
         self._only_steps = True  # the compiled curve holds everything
         self._has_samples = False  # of steps
         self._has_groups = False  # of records that are sampled apart
+        self._is_alternative = False  # of an accountant
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
@@ -184,8 +185,10 @@ class PLDAccountant(Accountant[Part]):
         curve = WorseCurve(sides, self._renyi_curve)
         if not self._losses:
             return curve
-        known: list[Curve] = [other._curve_of(direction, rtol) for other in self._alternatives()]
-        chained = self._by_removal(rtol)
+        alternatives = self._alternatives()
+        known: list[Curve] = [other._curve_of(direction, rtol) for other in alternatives]
+        # That of an alternative is not below: this takes the least of all on both ways.
+        chained = None if self._is_alternative else self._by_removal(rtol)
         if chained is not None:
             known.append(chained)
         if known:
@@ -272,6 +275,7 @@ class PLDAccountant(Accountant[Part]):
             for leaf, count in leaves:
                 options = leaf.alternatives
                 other.compose(options[min(k, len(options) - 1)] if options else leaf, count)
+            other._is_alternative = True
             result.append(other)
         return result
 
