@@ -56,7 +56,7 @@ from renyi.mechanisms.steps import (
 )
 
 GROUP_NOISES = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace)  # of log-concave density
-MOST_TERMS = 2**24  # of the masses of noise on integers: outcomes times records
+MOST_TERMS = 2**21  # of the masses of noise on integers: outcomes times records
 LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
 LARGEST_SAMPLED_LOSS = 10_000  # of which a sample is taken exactly: e^loss has as many digits
 SMALLEST_EPOCH_RATE = 1e-6  # at which a record takes part in an epoch of random allocation
