@@ -100,9 +100,10 @@ class PLDAccountant(Accountant[Part]):
     a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much too large. It
     is never too small.
 
-    Groups of records in Poisson samples with Gaussian noise have a pair of their own, a binomial
-    mixture, and take milliseconds; others a chain of neighbours, seconds for hundreds of records,
-    unless all is noise on a query that moves further.
+    Groups of records in Poisson samples have a pair of their own, a binomial mixture, with Gaussian
+    noise, where they take milliseconds, Laplace noise and that on integers; so has noise on a query
+    that moves further. Of the mechanisms that have none a chain of neighbours is composed with the
+    rest, seconds for hundreds of records.
 
     References
     ----------
@@ -127,6 +128,7 @@ class PLDAccountant(Accountant[Part]):
         self._has_samples = False  # of steps
         self._has_groups = False  # of records that are sampled apart
         self._has_little_noise = False  # on samples: lattices tell more where steps differ
+        self._is_alternative = False  # of an accountant
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
@@ -186,8 +188,10 @@ class PLDAccountant(Accountant[Part]):
         curve = WorseCurve(sides, self._renyi_curve)
         if not self._losses:
             return curve
-        known: list[Curve] = [other._curve_of(direction, rtol) for other in self._alternatives()]
-        chained = self._by_removal(rtol)
+        alternatives = self._alternatives()
+        known: list[Curve] = [other._curve_of(direction, rtol) for other in alternatives]
+        # That of an alternative is not below: this takes the least of all on both ways.
+        chained = None if self._is_alternative else self._by_removal(rtol)
         if chained is not None:
             known.append(chained)
         if known:
@@ -288,6 +292,7 @@ class PLDAccountant(Accountant[Part]):
             for leaf, count in leaves:
                 options = leaf.alternatives
                 other.compose(options[min(k, len(options) - 1)] if options else leaf, count)
+            other._is_alternative = True
             result.append(other)
         return result
 
