@@ -74,6 +74,7 @@ class Started:
                     return
                 except psycopg.OperationalError:
                     time.sleep(0.1)
+            time.sleep(0.2)
         raise AssertionError("the server does not start")
 
     @property
