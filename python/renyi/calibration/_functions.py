@@ -428,6 +428,7 @@ class _Runs:
 
     def excess_of_both(self, value: float) -> float:
         """Return by how much a run exceeds the target in either direction, within limits."""
+        self._try_wide(value)
         excess = self._target.excess(self._asked(value, None))
         return min(max(excess, -LARGEST_EXCESS), LARGEST_EXCESS)
 
@@ -435,33 +436,50 @@ class _Runs:
         """Return whether a run meets the target."""
         if self._target.decides:
             return self._target.allows(self._asked(value, None))
-        return self._target.is_met(self._shortest(value))
+        return self._target.is_met(self._shortest(value)[0])
+
+    def meets_about(self, value: float) -> bool:
+        """Return whether a run, which is likely far from the target, meets it."""
+        self._try_wide(value)
+        return self.meets(value)
+
+    def _try_wide(self, value: float) -> None:
+        """Have a wide bracket answer for a run if that is enough."""
+        if (value, None) not in self._reached:
+            account, about = self._shortest(value)
+            about = self._target.reached_about(account) if about is None else about
+            if about is not None:
+                self._reached[value, None] = about
 
     def _asked(self, value: float, direction: DirectionName | None) -> float:
         key = value, direction
         if key not in self._reached:
-            account = self.account(value) if direction else self._shortest(value)
+            account = self.account(value) if direction else self._shortest(value)[0]
             self._reached[key] = self._target.reached(account, direction)
         return self._reached[key]
 
-    def _shortest(self, value: float) -> Accountant[Any]:
+    def _shortest(self, value: float) -> tuple[Accountant[Any], float | None]:
         """Return the accountant of a run, or of one of its epochs that misses the target alone.
 
-        Epochs of random allocation take a lattice, up to a second; one has a curve of its own.
+        Epochs of random allocation take a lattice, up to a second; one has a curve of its own. The
+        second number is what a wide bracket says of the epoch.
         """
         mechanism = self._mechanism(value)
         for part, _ in mechanism.parts if isinstance(mechanism, Composed) else ():
+            if part.allocated_epoch is None:
+                continue
             alone = self._accounting.blank().compose(part)
-            if part.allocated_epoch is not None and not self._target.is_met(alone):
-                return alone
-        return self._accounting.blank().compose(mechanism)
+            about = self._target.reached_about(alone)
+            if not (self._target.is_met(alone) if about is None else self._target.allows(about)):
+                return alone, about
+        return self._accounting.blank().compose(mechanism), None
 
 
 def _check_between(unknown: Number, runs: _Runs, first: float, last: float, expected: bool) -> None:
     """Raise unless some values in a range all meet the target, or all miss it."""
     for share in PROBES:
         value = unknown.beside(first, last, share)
-        if value not in (first, last) and runs.meets(value) != expected:
+        if value not in (first, last) and runs.meets_about(value) != expected:
             raise ValueError(
                 "mechanism must reveal more and more from one end of between to the other, got "
                 f"one that {'misses' if expected else 'meets'} {runs.target_name} at {value!r}, "

@@ -24,15 +24,6 @@ from renyi._engine import (
 )
 from renyi._validation import Range, float_above, number_in, real_of, shortest
 from renyi.mechanisms._noise import Gaussian
-from renyi.mechanisms._selected_pair import (
-    ATTAINED_ERROR,
-    Runs,
-    attained,
-    attained_points,
-    finite_pair,
-    log_ratio,
-    selected,
-)
 from renyi.mechanisms.algebra import (
     Mechanism,
     UnsupportedMechanismError,
@@ -40,6 +31,15 @@ from renyi.mechanisms.algebra import (
     mechanism_of,
     pair_of,
     set_fields,
+)
+from renyi.mechanisms.selected_pair import (
+    ATTAINED_ERROR,
+    Runs,
+    attained,
+    attained_points,
+    finite_pair,
+    log_ratio,
+    selected,
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, within_domain
 
@@ -73,7 +73,7 @@ class RepeatAndSelect(Mechanism):
     References
     ----------
     Papernot, Steinke 2022, arXiv 2110.03620, Theorems 2 and 6, for Rényi divergences. The pair is
-    read from the privacy profile of a run, see `renyi.mechanisms._selected_pair`; so is the Rényi
+    read from the privacy profile of a run, see `renyi.mechanisms.selected_pair`; so is the Rényi
     curve of a binomial number of runs. Lower ends are those of some order of scores, of a run that
     has this profile.
 
