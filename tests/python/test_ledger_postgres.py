@@ -42,16 +42,23 @@ def programs():
     return pytest.skip("no server of PostgreSQL is installed")
 
 
+def free_port():
+    """Return a port that no client is given, so that none connects to itself while it is closed."""
+    for port in random.sample(range(20_000, 30_000), 100):
+        with socket.socket() as free:
+            if free.connect_ex(("127.0.0.1", port)):
+                return port
+    raise AssertionError("no port is free")
+
+
 class Started:
-    """A server of its own on a free port of this machine; not as root, which it refuses."""
+    """A server of its own on a port of this machine; not as root, which it refuses."""
 
     def __init__(self, folder):
         self.bin, self.folder = programs(), folder / "data"
         self.user = {"user": "postgres", "group": "postgres"} if os.getuid() == 0 else {}
         folder.chmod(0o777)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.run("initdb", "-D", self.folder, "-U", "owner", "-A", "trust", "--no-sync")
         self.start()
 
