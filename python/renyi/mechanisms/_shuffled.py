@@ -34,10 +34,11 @@ Array = npt.NDArray[np.float64]
 
 MOST_USERS = 10**9
 TOLERANCE = 1e-7  # of epsilon, where it is looked for
-FINE, FAR = 32.0, 8.0  # points per standard deviation of the loss, and up to how many of these
+FINE, COARSE = 32.0, 14.0  # points per standard deviation of the loss, from above and below
+FAR = 8.0  # deviations up to which they are so close; the widths of brackets limit those below
 REFERENCE = 1e-6  # delta for which the data set of the lower pair is chosen
 LEAST_ATTAINED = 1e-15
-FEWEST, GROWTH = 128.0, 1.05
+FEWEST, GROWTH = 4.0, 1.05
 KEPT = 4  # data sets of the lower end
 
 
@@ -184,7 +185,7 @@ class ShuffledCurve:
 
     def pair(self) -> Pair:
         """Return a pair whose curve joins points of the upper one, linearly in e^epsilon."""
-        epsilons, deltas = self._grid(), []
+        epsilons, deltas = self._grid(FINE), []
         for epsilon in epsilons:
             deltas.append(self._most(epsilon))
             if deltas[-1] < LEAST:
@@ -203,17 +204,17 @@ class ShuffledCurve:
         points = []
         for side in (law, law.reversed()):
             found = []
-            for epsilon in self._grid():
+            for epsilon in self._grid(COARSE):
                 found.append((math.exp(epsilon), *delta_of(side, self._users, epsilon)))
                 if found[-1][1] < LEAST_ATTAINED:
                     break
             points.append(attained_points(*np.array(found).T))
         return Pair.discrete(*event_masses(*points)), ATTAINED_ERROR
 
-    def _grid(self) -> list[float]:
+    def _grid(self, fine: float) -> list[float]:
         """Return epsilons from 0, evenly spaced up to `FAR` deviations and wider beyond."""
         end = min(self._largest, LARGEST_EPSILON)
-        step = min(self._deviation / FINE, end / FEWEST)
+        step = min(self._deviation / fine, end / (FEWEST * fine))
         found = [0.0]
         while found[-1] + step < end:
             found.append(found[-1] + step)
