@@ -160,14 +160,30 @@ class ShuffledCurve:
         """Return epsilon at a delta in [0, 1]."""
         if delta == 0.0:
             return 0.0, self._largest
-        low = self._place(self._least, delta, 4.0 * self._deviation)
-        return below(low / (1.0 + TOLERANCE)), self._place(self._most, delta, 1.05 * low)
+        high = self._place(self._most, delta, 4.0 * self._deviation)
+        law = self._worst(high)
+        if law is None:
+            return 0.0, high
+
+        def attained(epsilon: float) -> float:
+            return delta_of(law, self._users, epsilon)[0] if epsilon < self._largest else 0.0
+
+        return below(self._place(attained, delta, 0.95 * high) / (1.0 + TOLERANCE)), high
+
+    def _worst(self, epsilon: float) -> Reports | None:
+        """Return the data set that loses most, or nearly."""
+        found, worst = -1.0, None
+        for law in self._lower:
+            value = delta_of(law, self._users, epsilon, found)[0]
+            if value > found:
+                found, worst = value, law
+        return worst
 
     def _place(self, curve: Callable[[float], float], delta: float, start: float) -> float:
         """Return an epsilon where a curve is at most delta, next to one where it is not, or 0."""
         if curve(0.0) <= delta:
             return 0.0
-        start = min(start or 4.0 * self._deviation, 0.5 * self._largest)
+        start = min(start or self._deviation, 0.5 * self._largest)
         found = smallest_argument(curve, delta, start, 0.0, self._largest, tolerance=TOLERANCE)
         return min(found, self._largest)
 
@@ -197,10 +213,9 @@ class ShuffledCurve:
 
     def attained_pair(self) -> tuple[Pair, float] | None:
         """Return a pair that one data set, the worst at `REFERENCE`, dominates."""
-        if not self._lower:
+        law = self._worst(self._place(self._most, REFERENCE, 4.0 * self._deviation))
+        if law is None:
             return None
-        place = self._place(self._most, REFERENCE, 0.0)
-        law = max(self._lower, key=lambda law: delta_of(law, self._users, place)[0])
         points = []
         for side in (law, law.reversed()):
             found = []
