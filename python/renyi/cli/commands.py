@@ -244,17 +244,19 @@ COMMANDS = (
     Command(
         "report",
         "files.report",
-        "a privacy statement for people, as Markdown or one HTML page",
+        "a privacy statement for people and programs: Markdown, one HTML page, JSON, YAML",
         "Parameters, assumptions in plain words, epsilon by both accountants, what an attacker\n"
         "can tell, and warnings: of a run, of a mechanism described in a file, or of a ledger.",
         ("(RUN | --mechanism FILE) --delta DELTA", REST),
         f"  renyi report {RUN} --delta 1e-5 --html report.html\n"
+        f"  renyi report {RUN} --delta 1e-5 --format registry --disclosure told.json\n"
         "  renyi report --ledger privacy.db --dataset census",
         {
             "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta_from_zero"),
             "report": (
                 *("mechanism", "count", "ledger", "dataset", "query"),
-                *("author", "date", "title", "html", "markdown", "certificate"),
+                *("author", "date", "title", "disclosure"),
+                *("format", "html", "markdown", "certificate"),
             ),
             "method": ("adjacency", *DRAWS),
         },

@@ -505,6 +505,13 @@ OPTIONS = {
     "date": Option("--date", "of the statement (default: none)", "DATE"),
     "title": Option("--title", "default: Privacy statement", "TEXT"),
     "html": Option("--html", "write one page that needs no network", "FILE"),
+    "format": Option(
+        "--format",
+        "what is printed (default: markdown)",
+        choices=("markdown", "html", "json", "registry", "yaml"),
+        default="markdown",
+    ),
+    "disclosure": Option("--disclosure", "what only the publisher knows, as JSON", "FILE"),
     "markdown": Option("--markdown", "write Markdown (default: print it)", "FILE"),
     "one_run": Option("--one-run", "scores of the canaries of one run", **_FLAG),
     "sequential": Option(

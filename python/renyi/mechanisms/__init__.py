@@ -50,7 +50,7 @@ from renyi.mechanisms._randomizers import (
     SubsetSelection,
     UnaryEncoding,
 )
-from renyi.mechanisms._selection import RepeatAndSelect
+from renyi.mechanisms._selection import Parallel, RepeatAndSelect
 from renyi.mechanisms._shuffled import Shuffled
 from renyi.mechanisms.algebra import Composed, Mechanism
 from renyi.mechanisms.sampling import (
@@ -82,6 +82,7 @@ __all__ = [
     "MatrixMechanism",
     "Mechanism",
     "MultivariateDiscreteGaussian",
+    "Parallel",
     "PoissonSampled",
     "PrivacyLoss",
     "PureDP",

@@ -19,15 +19,15 @@ from renyi._validation import float_above, integer_of
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._randomizers import EPSILON, LocalRandomizer, Randomizer, laws_of
-from renyi.mechanisms._selected_pair import (
+from renyi.mechanisms._shuffled_sum import LEAST, Reports, delta_of
+from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields
+from renyi.mechanisms.selected_pair import (
     ATTAINED_ERROR,
     LARGEST_EPSILON,
     attained_points,
     event_masses,
     finite_pair,
 )
-from renyi.mechanisms._shuffled_sum import LEAST, Reports, delta_of
-from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields
 from renyi.mechanisms.steps import NOTHING, REPLACE
 
 Array = npt.NDArray[np.float64]
