@@ -33,7 +33,7 @@ from renyi.matrix import (
 STEPS, DELTA = 2048, 1e-6
 BATCHES = (16, 128, 1024)  # to an epoch
 EPSILONS = (0.5, 2.0, 8.0)
-CURVE = np.geomspace(0.25, 16.0, 7)
+CURVE = np.geomspace(0.25, 16.0, 13)
 WAYS = (
     "sampled, independent",
     "sampled, best bands",
