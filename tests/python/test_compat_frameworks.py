@@ -296,7 +296,7 @@ class TestCorrelatedNoise:
     def stream(self, entries, scale):
         from renyi.matrix import BandedInverse
 
-        return BandedInverse.geometric(self.STEPS).noise(entries, scale=scale)
+        return BandedInverse.optimal(self.STEPS, 2).noise(entries, scale=scale)
 
     def check(self, released, scale):
         """Released are noises alone; correlated as C^-1 says, at 4,000 entries a step."""
