@@ -214,6 +214,22 @@ COMMANDS = (
         arguments=("mechanism_file",),
     ),
     Command(
+        "shuffle",
+        "shuffle.shuffle",
+        "what local randomizers are worth where a shuffler hides who sent which report",
+        "Epsilon of the shuffled reports of all users at a given delta, or delta at a given\n"
+        "epsilon; without --local-epsilon or --users the largest and the smallest that meet both.\n"
+        "A record is replaced by another one: the number of users is public.",
+        ("--local-epsilon EPS0 --users N (--delta DELTA | --epsilon EPS)", REST),
+        "  renyi shuffle --local-epsilon 4 --users 100000 --delta 1e-6\n"
+        "  renyi shuffle --users 100000 --epsilon 0.5 --delta 1e-6 \\\n"
+        "                --randomizer randomized-response --choices 20",
+        {
+            "numbers": ("local_epsilon", "users", "one_epsilon", "one_delta"),
+            METHOD: ("randomizer", "choices", "rounds", *PRINTED),
+        },
+    ),
+    Command(
         "ledger",
         "ledger.run",
         "budgets of data sets in one file, charged before anything is released",

@@ -28,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 EPSILON = Range(0.0, 30.0, "(]")  # of a randomizer
 PROBABILITY = Range(0.0, 1.0)
-CELLS = 64  # of the density of Laplace noise, on either side
+CELLS = 32  # of the density of Laplace noise, on either side
 MOST_INPUTS = 64  # of a table
 DOWN = 1.0 - 4.0 * ETA
 
@@ -172,18 +172,15 @@ class _Bits(_Private):
         What all inputs have in common is at least (1-p)/(1-q) times the law of bits that are all
         set with q.
         """
-        (p, unlike), (q, other) = ((_odds(x), _odds(-x)) for x in self.log_odds)
+        (p, unlike), (q, unset) = ((_odds(x), _odds(-x)) for x in self.log_odds)
         bits = np.array(list(product((True, False), repeat=min(self.choices, 3)))).T
-        chances = np.where(bits, q, other)
-        rows = [
-            np.prod(
-                np.where(np.arange(len(bits))[:, None] == i, np.where(bits, p, unlike), chances), 0
-            )
-            for i in range(len(bits))
-        ]
-        pair = [row.reshape(4, -1).sum(axis=1) for row in rows[:2]]
-        common = unlike / other * np.prod(chances, 0).reshape(4, -1).sum(axis=1)
-        return Laws([Reports(*pair, common * DOWN)], list(_data_sets(rows)))
+        others, own = np.where(bits, q, unset), np.where(bits, p, unlike)
+        base = np.prod(others, axis=0)
+        rows = [base / others[i] * own[i] for i in range(len(bits))]
+        one, other, common = (
+            law.reshape(4, -1).sum(axis=1) for law in (rows[0], rows[1], base * (unlike / unset))
+        )
+        return Laws([Reports(one, other, common * DOWN)], list(_data_sets(rows)))
 
 
 @dataclass(frozen=True, slots=True)

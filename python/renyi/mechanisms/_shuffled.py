@@ -34,10 +34,11 @@ Array = npt.NDArray[np.float64]
 
 MOST_USERS = 10**9
 TOLERANCE = 1e-7  # of epsilon, where it is looked for
-FINE, FAR = 32.0, 8.0  # points per standard deviation of the loss, and up to how many of these
+FINE, COARSE = 32.0, 14.0  # points per standard deviation of the loss, from above and below
+FAR = 8.0  # deviations up to which they are so close; the widths of brackets limit those below
 REFERENCE = 1e-6  # delta for which the data set of the lower pair is chosen
 LEAST_ATTAINED = 1e-15
-FEWEST, GROWTH = 128.0, 1.05
+FEWEST, GROWTH = 4.0, 1.05
 KEPT = 4  # data sets of the lower end
 
 
@@ -159,14 +160,30 @@ class ShuffledCurve:
         """Return epsilon at a delta in [0, 1]."""
         if delta == 0.0:
             return 0.0, self._largest
-        low = self._place(self._least, delta, 4.0 * self._deviation)
-        return below(low / (1.0 + TOLERANCE)), self._place(self._most, delta, 1.05 * low)
+        high = self._place(self._most, delta, 4.0 * self._deviation)
+        law = self._worst(high)
+        if law is None:
+            return 0.0, high
+
+        def attained(epsilon: float) -> float:
+            return delta_of(law, self._users, epsilon)[0] if epsilon < self._largest else 0.0
+
+        return below(self._place(attained, delta, 0.95 * high) / (1.0 + TOLERANCE)), high
+
+    def _worst(self, epsilon: float) -> Reports | None:
+        """Return the data set that loses most, or nearly."""
+        found, worst = -1.0, None
+        for law in self._lower:
+            value = delta_of(law, self._users, epsilon, found)[0]
+            if value > found:
+                found, worst = value, law
+        return worst
 
     def _place(self, curve: Callable[[float], float], delta: float, start: float) -> float:
         """Return an epsilon where a curve is at most delta, next to one where it is not, or 0."""
         if curve(0.0) <= delta:
             return 0.0
-        start = min(start or 4.0 * self._deviation, 0.5 * self._largest)
+        start = min(start or self._deviation, 0.5 * self._largest)
         found = smallest_argument(curve, delta, start, 0.0, self._largest, tolerance=TOLERANCE)
         return min(found, self._largest)
 
@@ -184,7 +201,7 @@ class ShuffledCurve:
 
     def pair(self) -> Pair:
         """Return a pair whose curve joins points of the upper one, linearly in e^epsilon."""
-        epsilons, deltas = self._grid(), []
+        epsilons, deltas = self._grid(FINE), []
         for epsilon in epsilons:
             deltas.append(self._most(epsilon))
             if deltas[-1] < LEAST:
@@ -196,24 +213,23 @@ class ShuffledCurve:
 
     def attained_pair(self) -> tuple[Pair, float] | None:
         """Return a pair that one data set, the worst at `REFERENCE`, dominates."""
-        if not self._lower:
+        law = self._worst(self._place(self._most, REFERENCE, 4.0 * self._deviation))
+        if law is None:
             return None
-        place = self._place(self._most, REFERENCE, 0.0)
-        law = max(self._lower, key=lambda law: delta_of(law, self._users, place)[0])
         points = []
         for side in (law, law.reversed()):
             found = []
-            for epsilon in self._grid():
+            for epsilon in self._grid(COARSE):
                 found.append((math.exp(epsilon), *delta_of(side, self._users, epsilon)))
                 if found[-1][1] < LEAST_ATTAINED:
                     break
             points.append(attained_points(*np.array(found).T))
         return Pair.discrete(*event_masses(*points)), ATTAINED_ERROR
 
-    def _grid(self) -> list[float]:
+    def _grid(self, fine: float) -> list[float]:
         """Return epsilons from 0, evenly spaced up to `FAR` deviations and wider beyond."""
         end = min(self._largest, LARGEST_EPSILON)
-        step = min(self._deviation / FINE, end / FEWEST)
+        step = min(self._deviation / fine, end / (FEWEST * fine))
         found = [0.0]
         while found[-1] + step < end:
             found.append(found[-1] + step)

@@ -117,12 +117,15 @@ def _mean_excess(g: Array, size: Array, w: Array, users: int, enough: float) -> 
         v = gap / theta**2
         last = math.sqrt(72.0 / v)
         count = (last - math.pi / span) * s / CELL
-        if count <= most or gap == LARGEST_GAP:
-            y, dropped = _frequencies((first, last, h), g, p, n, v, s, span)
-            count = y.size
-            if count <= most or gap == LARGEST_GAP:
+        if count <= most:
+            places, dropped = _frequencies((first, last, h), g, p, n, v, s, span)
+            count = sum(b - a + 1.0 for a, b in places)
+            if count <= most:
                 break
+        if gap == LARGEST_GAP:
+            return 0.0, crude
         gap = min(gap * max(1.2, (count / most) ** 2), LARGEST_GAP)
+    y = h * np.concatenate([np.arange(a, b + 1.0) for a, b in places])
     # (phi(theta + iy)/phi(theta))^n, by the real and imaginary parts of the quotient minus 1.
     real, imaginary = _transform(y, g, p)
     off = (y + theta) * unit
@@ -186,13 +189,14 @@ def _frequencies(
     v: float,
     s: float,
     span: float,
-) -> tuple[Array, tuple[float, float]]:
-    """Return the frequencies of the sum, multiples of h, and bounds of the sums over all others.
+) -> tuple[list[tuple[float, float]], tuple[float, float]]:
+    """Return the frequencies of the sum and bounds of the sums over all others.
 
-    The bounds are of |value| and of |value|/y^2.
+    The frequencies are multiples of h, by the first and last one of each stretch. The bounds are of
+    |value| and of |value|/y^2.
     """
     first, last, h = range_
-    ends = [(1.0, math.floor(first / h))]
+    ends = [(1.0, float(math.floor(first / h)))]
     start, plain, squared = math.pi / span, 0.0, 0.0
     if first < start:
         bound = math.exp(-2.0 / math.pi**2 * n * s * s * first * first)
@@ -216,7 +220,7 @@ def _frequencies(
     rest = math.exp(-0.5 * v * end * end)
     plain += rest * (1.0 + 1.0 / (h * v * end))
     squared += rest * (1.0 / end**2 + 1.0 / (h * end))
-    return h * np.concatenate([np.arange(a, b + 1.0) for a, b in ends]), (plain, squared)
+    return ends, (plain, squared)
 
 
 def _saddle(g: Array, w: Array, n: float) -> float | None:
