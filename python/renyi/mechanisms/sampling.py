@@ -19,6 +19,7 @@ from renyi._engine import Pair, RenyiCurve
 from renyi._rounding import exact_exp_above, exact_log_above
 from renyi._validation import integer_of, probability_of, uses_of
 from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
+from renyi.mechanisms._shuffled import Shuffled
 from renyi.mechanisms.algebra import (
     AllocatedEpoch,
     Mechanism,
@@ -94,9 +95,9 @@ def of_random_size(value: Any) -> Mechanism:
     return value  # type: ignore[no-any-return]
 
 
-def samplings(mechanism: Mechanism) -> Iterator[Sampling]:
-    """Yield the samplings that a mechanism starts with, not those inside them."""
-    if isinstance(mechanism, Sampling):
+def samplings(mechanism: Mechanism) -> Iterator[Sampling | Shuffled]:
+    """Yield the samplings that a mechanism starts with, not those inside them, and shuffles."""
+    if isinstance(mechanism, Sampling | Shuffled):
         yield mechanism
         return
     for part, _ in mechanism.parts:
@@ -558,7 +559,7 @@ class FixedSizeSampled(Sampling):
             return 1.0
         return -math.expm1(self.sample_size * math.log1p(-1.0 / self.population))
 
-    def _check(self, inner: Sampling) -> None:
+    def _check(self, inner: Sampling | Shuffled) -> None:
         if not inner.size_matters:
             return
         if "add_remove" in inner.adjacencies:
@@ -571,7 +572,7 @@ class FixedSizeSampled(Sampling):
                 "mechanism must not need distinct records, which a sample with replacement has "
                 f"not, got {inner!r}"
             )
-        if isinstance(inner, FixedSizeSampled) and inner.population != self.sample_size:
+        if isinstance(inner, FixedSizeSampled | Shuffled) and inner.population != self.sample_size:
             raise ValueError(
                 f"mechanism must have the population {self.sample_size}, the sample_size, "
                 f"got {inner!r}"
