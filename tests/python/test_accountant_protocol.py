@@ -144,13 +144,13 @@ def truth_of_answers(epsilon):
         )
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 5.0])
+@pytest.mark.parametrize("epsilon", [0.3, 5.0])
 def test_single_numbers_from_lattices_are_as_near_as_stated(epsilon):
     accountant = PLDAccountant()
     for p, count in ANSWERS:
         accountant.compose(RandomizedResponse(p, 2), count)
     truth = truth_of_answers(epsilon)
-    for rtol in (1e-3, 1e-5, 2e-6):
+    for rtol in (1e-3, 2e-6):
         found = accountant.get_delta(epsilon, rtol=rtol)
         assert truth <= found <= truth * (1 + rtol)
         low, high = accountant.get_delta_bounds(epsilon, rtol=rtol)

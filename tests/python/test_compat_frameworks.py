@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 
+import numpy as np
 import pytest
 
 from renyi import BudgetExceededError, Gaussian, Laplace, PLDAccountant, PoissonSampled
@@ -285,3 +286,60 @@ class TestJaxPrivacy:
             run, epsilon=1.0, delta=1e-6, accountant=PLDAccountant(adjacency="zero_out")
         ).compose()
         assert statement.would_exceed()
+
+
+class TestCorrelatedNoise:
+    """What both hooks add is the noise of the stream: C applied to it gives independent noise."""
+
+    STEPS = 6
+
+    def stream(self, entries, scale):
+        from renyi.matrix import BandedInverse
+
+        return BandedInverse.geometric(self.STEPS).noise(entries, scale=scale)
+
+    def check(self, released, scale):
+        """Released are noises alone; correlated as C^-1 says, at 4,000 entries a step."""
+        stream = self.stream(4000, scale)
+        expected = [next(stream) for _ in range(self.STEPS)]
+        for found, like in zip(released, expected, strict=True):
+            assert found.std() == pytest.approx(like.std(), rel=0.1)
+        one, two = (np.corrcoef(noises[0], noises[1])[0, 1] for noises in (released, expected))
+        assert one == pytest.approx(two, abs=0.1)
+
+    def test_torch(self):
+        torch = imported("torch")
+        from renyi.compat.torch import add_correlated_noise
+
+        parameters = [
+            torch.zeros(1000, 2, requires_grad=True),
+            torch.zeros(2000, requires_grad=True),
+        ]
+        optimizer = torch.optim.SGD(parameters, lr=1.0)
+        handle = add_correlated_noise(optimizer, self.stream(4000, 0.5))
+        released = []
+        for _ in range(self.STEPS):
+            for parameter in parameters:
+                parameter.grad = torch.ones_like(parameter)
+            optimizer.step()
+            flat = torch.cat([p.grad.reshape(-1) for p in parameters])
+            released.append(flat.double().numpy() - 1.0)
+        self.check(released, 0.5)
+        parameters[0].grad = None
+        with pytest.raises(ValueError, match="parameters must have a gradient each"):
+            optimizer.step()
+        handle.remove()
+        optimizer.step()
+
+    def test_optax(self):
+        optax, jnp = imported("optax"), imported("jax.numpy")
+        from renyi.compat.optax import correlated_noise
+
+        rule = optax.chain(correlated_noise(self.stream(4000, 0.5)), optax.identity())
+        tree = {"a": jnp.ones((1000, 2)), "b": jnp.ones(2000)}
+        state, released = rule.init(tree), []
+        for _ in range(self.STEPS):
+            updates, state = rule.update(tree, state)
+            flat = [np.asarray(updates[name], np.float64).reshape(-1) for name in tree]
+            released.append(np.concatenate(flat) - 1.0)
+        self.check(released, 0.5)

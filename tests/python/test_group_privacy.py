@@ -101,7 +101,7 @@ def test_a_chain_beside_groups_of_their_own(p, choices, size):
         assert least <= run.get_delta(1.0, direction=direction, group_size=size)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_group_of_an_enumerated_mechanism_reveals_more(seed):
     """Any table of answers to any data: pure privacy of one record, and then of several."""
     rng = np.random.default_rng(seed)

@@ -22,6 +22,8 @@ import numpy as np
 import pytest
 
 from renyi import FixedSizeSampled, Gaussian, PLDAccountant, PoissonSampled
+from renyi._engine import LossComposition
+from renyi.mechanisms.steps import SampledStep, step_pair
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
 
@@ -157,7 +159,7 @@ def test_the_chance_that_any_is_seen(sigma):
 )
 def test_upper_ends_fall_with_the_noise(q, count, delta):
     """Sweeps and searches for noise see no jump."""
-    noises = [sigma / 1000 for sigma in range(200, 400)]
+    noises = [sigma / 1000 for sigma in range(200, 400, 3)]
     ends = [composed(q, sigma, count).get_epsilon(delta) for sigma in noises]
     assert all(a > b for a, b in itertools.pairwise(ends))
 
@@ -167,9 +169,14 @@ def test_upper_ends_fall_with_the_noise(q, count, delta):
     [
         (0.05, 0.1, 1000, 1e-6),
         (0.5, 0.2, 10, 1e-2),
-        (0.01, 0.12, 3000, 1e-60),
-        pytest.param(0.001, 0.1, 1000, 1e-6, marks=pytest.mark.slow),
-        (0.15, 0.07, 97, 1e-7),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                (0.01, 0.12, 3000, 1e-60),
+                (0.001, 0.1, 1000, 1e-6),
+                (0.15, 0.07, 97, 1e-7),
+            )
+        ),
         (2e-4, 0.15, 3, 1e-8),
     ],
 )
@@ -560,7 +567,7 @@ def delta_of_two_added(q, sigma, epsilon):
 def test_two_added_records_contain_the_truth(q, sigma, delta):
     low, high = composed(q, sigma, 2).get_epsilon_bounds(delta, direction="add")
     assert 0 < low <= high <= low * (1 + 1e-8)
-    with mpmath.workdps(30):
+    with mpmath.workdps(20):
         assert delta_of_two_added(q, sigma, high) <= delta <= delta_of_two_added(q, sigma, low)
 
 
@@ -569,7 +576,7 @@ def test_two_added_records_contain_the_truth(q, sigma, delta):
 )
 def test_upper_ends_of_added_records_fall_with_the_noise(q, count, delta):
     """Those next to the largest loss fall by less than a rounding error."""
-    noises = [sigma / 1000 for sigma in range(50, 400)]
+    noises = [sigma / 1000 for sigma in range(50, 400, 3)]
     ends = [composed(q, s, count).get_epsilon(delta, direction="add") for s in noises]
     assert all(b <= a * (1 + 1e-14) for a, b in itertools.pairwise(ends))
     assert ends[-1] < ends[0]
@@ -595,6 +602,90 @@ def test_drawn_samples_with_next_to_no_noise_compose():
     assert low > 1e8  # two draws
 
 
+def loss_of_replaced(q, c, x):
+    one, other = (mpmath.log1p(q * mpmath.expm1(c * y - c * c / 2)) for y in (x, -x))
+    return one - other
+
+
+def output_of_replaced(q, c, loss):
+    low, high = -c - 40, c + 40  # what is off counts by its square
+    for _ in range(64):
+        x = (low + high) / 2
+        low, high = (x, high) if loss_of_replaced(q, c, x) <= loss else (low, x)
+    return low
+
+
+def delta_of_one_replaced(q, c, epsilon):
+    """By the output at which the loss is epsilon; arguments in multi-precision."""
+    x = output_of_replaced(q, c, epsilon)
+    one, other = ((1 - q) * mpmath.ncdf(-x) + q * mpmath.ncdf(y - x) for y in (c, -c))
+    return one - mpmath.exp(epsilon) * other
+
+
+def replaced(q, sigma, count):
+    return PLDAccountant(adjacency="replace_one").compose(PoissonSampled(Gaussian(sigma), q), count)
+
+
+@pytest.mark.parametrize("q", [1e-9, 0.01, 0.5, 0.999])
+@pytest.mark.parametrize("sigma", [3e-8, 1e-3, 0.009, 0.011, 0.1, 0.7, 4.0])
+def test_one_replaced_record_contains_the_truth(q, sigma):
+    ledger = replaced(q, sigma, 1)
+    for share in (1e-280, 1e-12, 1e-5, 0.3, 0.9, 1.0 - 2.0**-40, 1.0 - 2.0**-53):
+        delta = share * q
+        low, high = ledger.get_epsilon_bounds(delta)
+        assert 0 <= low <= high
+        assert high <= low * (1 + 1e-8) or share > 1 - 1e-9 or high < 0.1
+        with mpmath.workdps(40):
+            rate, c = mpmath.mpf(q), 1 / mpmath.mpf(sigma)
+            at_high = delta_of_one_replaced(rate, c, mpmath.mpf(high))
+            assert at_high <= delta
+            assert low == 0 or delta_of_one_replaced(rate, c, mpmath.mpf(low)) >= delta
+            least, most = ledger.get_delta_bounds(high)
+            assert least <= at_high <= most
+    assert ledger.get_epsilon_bounds(q) == (0, 0)
+
+
+def delta_of_two_replaced(q, sigma, epsilon):
+    q, c, epsilon = mpmath.mpf(q), 1 / mpmath.mpf(sigma), mpmath.mpf(epsilon)
+
+    def integrand(x):
+        density = (1 - q) * mpmath.npdf(x) + q * mpmath.npdf(x - c)
+        return density * delta_of_one_replaced(q, c, epsilon - loss_of_replaced(q, c, x))
+
+    kink = output_of_replaced(q, c, epsilon)  # the other output has to lose nothing
+    near = (kink + n / c for n in (-32, -8, -2, 0, 2, 8, 32))
+    ends = sorted([-12, -6, 0, 6, c - 12, c - 6, c, c + 6, c + 12, *near])
+    return mpmath.quad(integrand, ends, method="gauss-legendre", maxdegree=4)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "delta"),
+    [(0.1, 0.05, 1e-5), (0.5, 0.055, 0.6), (1e-3, 0.04, 1e-9)],
+)
+@pytest.mark.slow
+def test_two_replaced_records_contain_the_truth(q, sigma, delta):
+    low, high = replaced(q, sigma, 2).get_epsilon_bounds(delta)
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    with mpmath.workdps(25):
+        assert delta_of_two_replaced(q, sigma, high) <= delta * (1 + mpmath.mpf("1e-18"))
+        assert delta_of_two_replaced(q, sigma, low) >= delta * (1 - mpmath.mpf("1e-18"))
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (0.02, 0.06, 30, 0.01),
+        (0.1, 0.055, 3, 0.02),
+        pytest.param(0.1, 0.05, 100, 1e-6, marks=pytest.mark.slow),
+    ],
+)
+def test_replaced_records_by_their_number_and_by_lattices(q, sigma, count, delta):
+    low, high = replaced(q, sigma, count).get_epsilon_bounds(delta)
+    pair = step_pair(SampledStep(q, sigma), "replace_one", "remove")
+    other_low, other_high = LossComposition([(pair, count)], 1e-5, 2**20).epsilon_bounds(delta, 0.0)
+    assert max(low, other_low) <= min(high, other_high)
+
+
 @pytest.mark.parametrize("sigma", [2e-4, 9e-5, 1e-6, 1e-99, 1e-310])
 @pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
 def test_next_to_no_noise_leaves_epsilon_finite(sigma, adjacency):
@@ -603,7 +694,10 @@ def test_next_to_no_noise_leaves_epsilon_finite(sigma, adjacency):
         PoissonSampled(Gaussian(sigma), 0.01), 2
     )
     low, high = accountant.get_epsilon_bounds(1e-5, rtol=1e-2)
-    assert 0.0 < low < (4.0 + 40.0 * sigma) / sigma**2 if sigma > 1e-100 else 0.0 < low < math.inf
-    assert (1.0 - 20.0 * sigma) / (2.0 * sigma) / sigma < high or high == math.inf
+    if sigma > 1e-100:  # by two records, of which 1e-4 see both: a tenth is left
+        assert low <= high <= low * (1.0 + 1e-8)
+        assert low == pytest.approx((1.0 + 1.2815516 * sigma * math.sqrt(2)) / sigma**2, rel=1e-6)
+    else:
+        assert 0.0 < low < math.inf == high
     low, high = accountant.get_delta_bounds(5.0)
     assert low <= 0.0199 <= high

@@ -74,6 +74,7 @@ class Accountant(Risks[Part]):
         group_size : int
             In [1, 1000]: what holds for a person with so many records, all of which are there or
             none, or all of which are replaced; with a direction, where they are removed, or added.
+            Where some are removed and others added: `GroupSampled`, with ``instead``.
 
         Returns
         -------

@@ -41,8 +41,8 @@ from renyi.mechanisms import Mechanism, PrivacyLoss
 from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve, UnsupportedMechanismError
 from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
+    LITTLE_NOISE,
     SMALLEST_RATE,
-    SMALLEST_SAMPLED_NOISE,
     SampledStep,
     step_pair,
     within_domain,
@@ -100,9 +100,10 @@ class PLDAccountant(Accountant[Part]):
     a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much too large. It
     is never too small.
 
-    Groups of records in Poisson samples with Gaussian noise have a pair of their own, a binomial
-    mixture, and take milliseconds; others a chain of neighbours, seconds for hundreds of records,
-    unless all is noise on a query that moves further.
+    Groups of records in Poisson samples have a pair of their own, a binomial mixture, with Gaussian
+    noise, where they take milliseconds, Laplace noise and that on integers; so has noise on a query
+    that moves further. Of the mechanisms that have none a chain of neighbours is composed with the
+    rest, seconds for hundreds of records.
 
     References
     ----------
@@ -126,6 +127,8 @@ class PLDAccountant(Accountant[Part]):
         self._only_steps = True  # the compiled curve holds everything
         self._has_samples = False  # of steps
         self._has_groups = False  # of records that are sampled apart
+        self._has_little_noise = False  # on samples: lattices tell more where steps differ
+        self._is_alternative = False  # of an accountant
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
@@ -154,13 +157,14 @@ class PLDAccountant(Accountant[Part]):
             return
         self._steps[part] = self._steps.get(part, 0) + count
         self._has_samples |= part.rate < 1.0
-        if part.noise < (SMALLEST_SAMPLED_NOISE if part.rate < 1.0 else SMALLEST_RATE):
+        if part.noise < SMALLEST_RATE:
             self._only_steps = False  # it has a pair
         else:  # replaced records are two units apart: samples have pairs of their own for that
             halved = self._adjacency == "replace_one" and part.rate == 1.0
             noise = 0.5 * part.noise if halved else part.noise
             self._curve_of_steps.add(part.rate, noise, float(count), part.records)
             self._has_groups |= part.records > 1
+            self._has_little_noise |= part.rate < 1.0 and noise < LITTLE_NOISE
 
     def _contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
         """Return the steps and the other mechanisms with their counts."""
@@ -184,8 +188,10 @@ class PLDAccountant(Accountant[Part]):
         curve = WorseCurve(sides, self._renyi_curve)
         if not self._losses:
             return curve
-        known: list[Curve] = [other._curve_of(direction, rtol) for other in self._alternatives()]
-        chained = self._by_removal(rtol)
+        alternatives = self._alternatives()
+        known: list[Curve] = [other._curve_of(direction, rtol) for other in alternatives]
+        # That of an alternative is not below: this takes the least of all on both ways.
+        chained = None if self._is_alternative else self._by_removal(rtol)
         if chained is not None:
             known.append(chained)
         if known:
@@ -211,7 +217,7 @@ class PLDAccountant(Accountant[Part]):
         with self.lock:
             steps = self._curve_of_steps.questions(name) if self._only_steps else None
         if steps is not None:
-            lattice = replaces and not self._has_groups
+            lattice = (replaces or self._has_little_noise) and not self._has_groups
             return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:
@@ -286,6 +292,7 @@ class PLDAccountant(Accountant[Part]):
             for leaf, count in leaves:
                 options = leaf.alternatives
                 other.compose(options[min(k, len(options) - 1)] if options else leaf, count)
+            other._is_alternative = True
             result.append(other)
         return result
 
@@ -435,7 +442,7 @@ class PLDAccountant(Accountant[Part]):
             sensitivities = [distance / step.noise for step, _ in steps]
             mu = compose_mu(sensitivities, [count for _, count in steps])
             return GaussianLimit(mu * (1.0 + 2.0**-51), 0.0)
-        if losses or len(steps) != 1 or replaces or steps[0][0].noise < SMALLEST_SAMPLED_NOISE:
+        if losses or len(steps) != 1 or replaces or steps[0][0].noise == 0.0:
             raise ValueError(
                 "mechanisms must be Gaussian, or one kind of Poisson-sampled Gaussian step under "
                 f"add/remove adjacency, got {self.mechanisms!r}"

@@ -196,7 +196,7 @@ RANDOMIZERS = (
 )
 COMPARISONS = ("rdp", "gdp")
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
-STRATEGIES = ("banded", "blt", "tree", "root")
+STRATEGIES = ("banded", "inverse", "blt", "tree", "root")
 
 
 class _Correlated(argparse.Action):
@@ -480,7 +480,7 @@ OPTIONS = {
     "strategy": Option(
         "--strategy", "the matrix of the noise", action=_Correlated, choices=STRATEGIES
     ),
-    "bands": Option("--bands", "of banded; default: the best", "B", type=int),
+    "bands": Option("--bands", "of banded or inverse; default: the best, or 16", "B", type=int),
     "buffers": Option("--buffers", "of blt; default: 4", "M", type=int, default=4),
     "fixed_order": Option(
         "--fixed-order",

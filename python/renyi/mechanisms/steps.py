@@ -26,8 +26,8 @@ LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
 SMALLEST_MU = 1e-12
 LARGEST_MU_OF_GROUP = 1e6  # of all records together
 MOST_SURE = 600.0  # -log of the chance that no record of a group is sampled, in a split sum
-SMALLEST_RATE = 1e-100  # also the smallest noise on all of the data; less counts as none
-SMALLEST_SAMPLED_NOISE = 1e-4  # less counts as none, or has a pair from below with more noise
+SMALLEST_RATE = 1e-100  # also the smallest noise; less counts as none
+LITTLE_NOISE = 1e-4  # on samples; pairs of less are bracketed where records are replaced
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
 SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
@@ -57,10 +57,9 @@ def within_domain(step: SampledStep) -> SampledStep | None:
     rate, noise, records = step
     if rate == 0.0 or noise == math.inf:
         return None
-    least = SMALLEST_RATE if rate == 1.0 else SMALLEST_SAMPLED_NOISE
-    if rate >= SMALLEST_RATE and noise >= least:
+    if rate >= SMALLEST_RATE and noise >= SMALLEST_RATE:
         return step
-    return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= least else 0.0, records)
+    return SampledStep(max(rate, SMALLEST_RATE), noise if noise >= SMALLEST_RATE else 0.0, records)
 
 
 def product_of_rates(outer: float, inner: float) -> float:
@@ -146,16 +145,12 @@ def step_pair(
         revealed = Pair.discrete(np.array([rate, 0.0, 1 - rate]), np.array([0.0, rate, 1 - rate]))
         if noise == 0.0:
             return revealed
-        if noise < SMALLEST_SAMPLED_NOISE:
+        if noise < LITTLE_NOISE:
             more_private = Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], 0.2)
             return Pair.bracketed(revealed, more_private)
         return Pair.replaced_gaussian([rate, 1.0 - rate], [1.0, 0.0], noise)
-    if noise >= SMALLEST_SAMPLED_NOISE:
-        pair = gaussian_pair(1.0 / noise).sampled(rate)
-    else:  # a sampled record is revealed
-        pair = Pair.discrete(np.array([rate, 1.0 - rate]), np.array([0.0, 1.0]))
-        if noise > 0.0:
-            pair = Pair.bracketed(pair, Pair.gaussian(5.0).sampled(rate))
+    mu = math.inf if noise == 0.0 else 1.0 / max(noise, SMALLEST_RATE)
+    pair = gaussian_pair(mu).sampled(rate)
     return pair if direction == "remove" else pair.reversed()
 
 

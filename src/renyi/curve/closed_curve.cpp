@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "renyi/curve/curve_root.hpp"
 #include "renyi/fp/lanes.hpp"
@@ -277,7 +278,7 @@ Bracket single_step_epsilon(const SingleStep& s, double delta) noexcept {
 
 namespace {
 
-// One step of a group. The loss rises with y, the output or, of `add`, minus the output: with the event E of outputs
+// One step of a group, or of a replaced record. The loss rises with y, the output or, of `add`, minus the output: with the event E of outputs
 // beyond the place where it is eps,
 //     delta(eps) = P(E) - e^eps Q(E),
 // which no other event exceeds. An event that holds E and has losses of at least eps - eta is below by at most
@@ -287,7 +288,9 @@ public:
     GroupStep(const SampledStep& step, SampledPair pair)
         : law_(step, pair),
           first_(-kFarthest - (pair == SampledPair::remove ? 0.0 : step.records * law_.c)),
-          last_(kFarthest + (pair == SampledPair::add ? 0.0 : step.records * law_.c)) {}
+          last_(kFarthest + (pair == SampledPair::add ? 0.0 : step.records * law_.c)) {
+        if (!law_.group) law_.group = std::make_shared<const GroupLoss>(law_.q, law_.c, 1);
+    }
 
     Bracket delta(double eps) const {
         const auto [before, beyond] = ends([&](const Place& at) { return at.loss + at.error <= eps; });
@@ -380,12 +383,15 @@ private:
     double first_, last_;
 };
 
+constexpr double kLittleNoise = 0.01;  // on a record: outputs reveal all, and the bounds of included_records are narrow
+
 std::optional<GroupStep> group_step(const SortedSteps& c, SampledPair pair) {
-    if (!c.has_groups || c.steps.size() != 1 || c.steps[0].count != 1.0) return std::nullopt;
+    if (c.steps.size() != 1 || c.steps[0].count != 1.0) return std::nullopt;
+    if (!c.has_groups && c.steps[0].sigma < kLittleNoise) return std::nullopt;
     return GroupStep(c.steps[0], pair);
 }
 
-// Replaced records leave the form of a single sampled step.
+// One step of one record that is there or not.
 bool is_closed_step(const SortedSteps& c, SampledPair pair) noexcept {
     return pair != SampledPair::replace_one && c.is_single();
 }
@@ -416,6 +422,7 @@ std::optional<Bracket> closed_epsilon(const SortedSteps& c, SampledPair pair, do
     if (c.only_gaussian) return gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, delta); });
     if (is_closed_step(c, pair))
         return single_step_epsilon({c.steps[0].q, c.steps[0].sigma, direction_of(pair)}, delta);
+    if (c.is_single() && delta >= c.steps[0].q) return Bracket{-kInfinity, 0.0};  // the total variation is less
     if (const std::optional<GroupStep> step = group_step(c, pair)) {
         const Bracket found = step->epsilon(delta);
         return Bracket{found.lower, std::min(found.upper, pair == SampledPair::add ? c.largest_loss : kInfinity)};

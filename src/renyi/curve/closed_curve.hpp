@@ -62,8 +62,8 @@ Bracket single_step_delta_bounds(const SingleStep& step, double eps) noexcept;
 // The smallest eps with delta(eps) <= delta, of either sign; -inf at delta = 1.
 Bracket single_step_epsilon(const SingleStep& step, double delta) noexcept;
 
-// The privacy curve of a composition where it has a closed form: nothing released, Gaussian steps alone, one step of
-// the directions of add/remove, and losses of Direction::add that end below epsilon.
+// The privacy curve of a composition where it has a closed form: nothing released, Gaussian steps alone, one step, and
+// losses of Direction::add that end below epsilon.
 std::optional<Bracket> closed_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept;
 std::optional<Bracket> closed_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept;
 

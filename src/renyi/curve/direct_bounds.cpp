@@ -102,6 +102,7 @@ constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
 constexpr double kRemaining = 1e-15;     // of the largest loss
 constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
+constexpr double kRevealing = 5e-3;      // noise below which outputs tell whether the record was in the sample
 constexpr double kFirstLogTilt = -5.0, kLastLogTilt = 9.0, kLogTiltError = 0.1;
 constexpr double kNodeTarget = 25.0;  // nats
 constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
@@ -113,6 +114,9 @@ double output_that_loses(const SampledStep& s, double lost) noexcept {
     const double v = lost > 700.0 ? lost : std::log(std::expm1(lost));
     return (v - log_odds) / c + 0.5 * c + 1e-14 * (std::fabs(v) + std::fabs(log_odds) + c * c) / c;
 }
+
+// Moments of high orders take many nodes then, and tell little.
+bool reveals(const SampledStep& s) noexcept { return s.q < 1.0 && s.sigma < kRevealing; }
 
 // Of the sampled steps, and one more for all Gaussian ones, which compose by themselves.
 double number_of_parts(const SortedSteps& c) noexcept {
@@ -353,7 +357,8 @@ Bracket remaining_epsilon(const SortedSteps& c, double delta) noexcept {
 }  // namespace
 
 bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept {
-    return c.gaussian == 0.0 && !(remaining_delta_above(c, (1.0 - kNextTo) * c.largest_loss) < delta);
+    const bool all_reveal = std::all_of(c.steps.begin(), c.steps.end(), reveals);
+    return c.gaussian == 0.0 && (all_reveal || !(remaining_delta_above(c, (1.0 - kNextTo) * c.largest_loss) < delta));
 }
 
 // Basic composition, that of a single step, and of `add` what is left of the largest loss.
@@ -427,6 +432,7 @@ double composed_epsilon(const SortedSteps& c, double delta) noexcept {
 }  // namespace
 
 double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
+    if (std::any_of(c.steps.begin(), c.steps.end(), reveals)) return std::min(composed_delta(c, epsilon), 1.0);
     const double limit = limit_for(c.steps, kLeastLogDelta), rest = mass_beyond(c.steps, limit);
     const Least least = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
         const double t = std::exp(x);
@@ -438,6 +444,7 @@ double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
 }
 
 double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
+    if (std::any_of(c.steps.begin(), c.steps.end(), reveals)) return composed_epsilon(c, delta);
     const double limit = limit_for(c.steps, std::log(delta) - kLeftOut);
     const double rest = (delta - mass_beyond(c.steps, limit)) * lowered(6);
     const Least chernoff = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {

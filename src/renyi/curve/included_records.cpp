@@ -21,6 +21,11 @@
 //     K(t) = t e^lambda Q(lambda/c + c/2) + e^{t lambda - t (1-t) c^2/2} Q(c/2 - t c - lambda/c).
 // E e^-R >= 1 - (k-n) E min(1, e^v), and as (1 - e^-(x+R))_+ - (1 - e^-x)_+ <= e^{t x} (e^{t R} - 1)/t,
 //     E delta_G(eps' - R) <= delta_G(eps') + E_n e^{t (T - eps)} ((1 + K)^{k-n} - 1)/t.
+//
+// Replaced records: the loss of a step is that above less its value at the output -x, so about T = lambda + w with the
+// record and T = 0 without, eps_n = eps - n lambda. With log(1 + e^u) <= 2 e^{u/2} every one of the three logarithms of
+// S - T that are not next to nothing has a mean of at most 2 (1-q) E e^{v/2}, and so has the fourth, e^{-c^2/2} q/(1-q)
+// of it. As (1 - e^{eps-s})_+ rises by no more than s does, delta is within E|S - T| of that by T.
 #include "renyi/curve/included_records.hpp"
 
 #include <algorithm>
@@ -41,7 +46,7 @@ constexpr double kMostOverlap = -15.0;              // log of the mean of S - T
 constexpr double kNothing = -800.0;                 // log of what is below all numbers
 constexpr double kCertain = 40.0;                   // Q(40) < e^-800
 constexpr double kMostTerms = 1e6;                  // of all curves of a question
-constexpr double kFew = 16.0;                       // records, where there is an overlap
+constexpr double kFew = 16.0;                       // removed records, where there is an overlap
 constexpr double kExact = 2000.0;                   // and in double-doubles
 constexpr double kMany = 1e3;                       // and where a line takes less
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon
@@ -50,10 +55,11 @@ constexpr int kMostTurns = 60;
 constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
 constexpr double kUp = 1.0 + 1e-9;  // of bounds from logarithms
 
-// k E[S - T]: with log(1 + e^u) <= 2 e^{u/2} both parts are at most 2 (1-q) E e^{v/2} = 2 (1-q) e^{lambda/2 - c^2/8}.
-double log_overlap(const SampledStep& s) noexcept {
-    const double c = 1.0 / s.sigma;
-    return std::log(4.0 * s.count) + 0.5 * (std::log(s.q) + std::log1p(-s.q)) - 0.125 * c * c;
+// k E|S - T|: with log(1 + e^u) <= 2 e^{u/2} both parts are at most 2 (1-q) E e^{v/2} = 2 (1-q) e^{lambda/2 - c^2/8};
+// twice as many of replaced records.
+double log_overlap(const SampledStep& s, SampledPair pair) noexcept {
+    const double c = 1.0 / s.sigma, parts = pair == SampledPair::replace_one ? 8.0 : 4.0;
+    return std::log(parts * s.count) + 0.5 * (std::log(s.q) + std::log1p(-s.q)) - 0.125 * c * c;
 }
 
 // Q(x), right to 1e-12 of itself.
@@ -107,8 +113,10 @@ double log_grown(double m, double x) noexcept {
 
 class InclusionMean {
 public:
-    explicit InclusionMean(const SampledStep& step) : s_(step), is_separate_(log_overlap(step) < kNothing) {
-        if (is_separate_) return;
+    InclusionMean(const SampledStep& step, SampledPair pair)
+        : s_(step), replaces_(pair == SampledPair::replace_one), is_separate_(log_overlap(step, pair) < kNothing) {
+        if (replaces_) moved_ = std::exp(log_overlap(step, pair)) * kUp;
+        if (replaces_ || is_separate_) return;
         const double with = std::exp(log_odds_) * tail_above(log_odds_ / c_ + 0.5 * c_);
         turned_ = (with + tail_above(0.5 * c_ - log_odds_ / c_)) * kUp;
         for (const double t : kTilts) {
@@ -132,7 +140,7 @@ private:
     };
     enum class End { lower, upper };  // of delta
 
-    double loss_of(double n) const noexcept { return n * (0.5 * c_ * c_ + log_q_) + (s_.count - n) * log_rest_; }
+    double loss_of(double n) const noexcept { return n * (0.5 * c_ * c_ + with_) + (s_.count - n) * without_; }
     double number_at(double a, double epsilon) const noexcept;
     Plateau plateau(double delta) const;
     double log_elsewhere(double n, double g, double epsilon) const noexcept;
@@ -140,10 +148,12 @@ private:
     Sums sums(double epsilon, double number, End end) noexcept;
 
     const SampledStep s_;
+    const bool replaces_, is_separate_;
     const double log_q_ = std::log(s_.q), log_rest_ = std::log1p(-s_.q), log_odds_ = log_q_ - log_rest_,
                  c_ = 1.0 / s_.sigma;
-    const bool is_separate_;
+    const double with_ = replaces_ ? log_odds_ : log_q_, without_ = replaces_ ? 0.0 : log_rest_;  // T - w and T
     double turned_ = 0.0;  // E min(1, e^v)
+    double moved_ = 0.0;   // a bound of E|S - T| that goes to delta
     std::vector<Tilt> tilts_;
     double terms_left_ = kMostTerms;
 };
@@ -151,7 +161,7 @@ private:
 // The number at which a_n = eps_n/(c sqrt n) - c sqrt n/2 is a, roughly; where records make losses smaller a_n is
 // positive for all numbers.
 double InclusionMean::number_at(double a, double epsilon) const noexcept {
-    const double slope = log_odds_ / c_ + 0.5 * c_, all = (epsilon - s_.count * log_rest_) / c_;
+    const double slope = log_odds_ / c_ + 0.5 * c_, all = (epsilon - s_.count * without_) / c_;
     if (!(slope > 0.0)) return a > 0.0 ? 0.0 : kInfinity;
     const double root = std::sqrt(a * a + 4.0 * slope * all);
     const double n = a > 0.0 ? 2.0 * all / (a + root) : (root - a) / (2.0 * slope);
@@ -192,7 +202,7 @@ double InclusionMean::log_turned(double n, double epsilon) const noexcept {
 
 // Rounded so that `end` is one of delta. Terms beyond |a_n| = 40 are nothing, but for those between there and N.
 InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) noexcept {
-    const bool is_upper = end == End::upper, is_turned = is_upper && !is_separate_;
+    const bool is_upper = end == End::upper, is_turned = is_upper && !tilts_.empty();
     const auto near = [&](double a) { return number_at(a, epsilon); };
     const double begin = std::floor(near(kCertain) * lowered(kManyRoundings)) - 1.0;
     const double first = is_turned ? 0.0 : std::clamp(begin, 1.0, std::min(number, s_.count));
@@ -205,9 +215,10 @@ InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) 
     Sums sum{0.0, 0.0};
     for (double n = first; n <= last; n += 1.0) {
         const double w = detail::to_double(weight), error = detail::binomial_error(s_.count, n - first);
-        const double with = n * log_q_, rest = s_.count - n, without = rest * log_rest_, mu = c_ * std::sqrt(n);
-        const double rounding = 8.0 * kUnitRoundoff * (std::fabs(epsilon) + std::fabs(with) + std::fabs(without));
-        const double rho = is_turned ? n * apart : 0.0, at = epsilon - with - without;
+        const double rest = s_.count - n, without = rest * without_, mu = c_ * std::sqrt(n);
+        const double size = std::fabs(epsilon) - n * (log_q_ + log_rest_) + std::fabs(without);
+        const double rounding = 8.0 * kUnitRoundoff * size;
+        const double rho = is_turned ? n * apart : 0.0, at = epsilon - n * with_ - without;
         const CurvePoint curve = is_upper ? gaussian_curve_point(mu * (1.0 + 4.0 * kUnitRoundoff), at - rounding - rho)
                                           : gaussian_curve_point(mu * (1.0 - 4.0 * kUnitRoundoff), at + rounding);
         const Bracket found = bounds_of(n < number ? curve.delta : curve.complement);
@@ -225,13 +236,13 @@ InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) 
     }
     const double slack = (last - first + 16.0) * kUnitRoundoff;
     if (is_upper)
-        return {sum.below * (1.0 + slack) + kSmallestNormal,
+        return {sum.below * (1.0 + slack) + moved_ + kSmallestNormal,
                 std::max(sum.above * (1.0 - slack) - kSmallestNormal, 0.0)};
-    return {sum.below * (1.0 - slack), sum.above * (1.0 + slack) + kSmallestNormal};
+    return {sum.below * (1.0 - slack), sum.above * (1.0 + slack) + moved_ + kSmallestNormal};
 }
 
 Bracket InclusionMean::delta(double epsilon) {
-    const double number = std::clamp(std::ceil(number_at(0.0, epsilon)), 1.0, s_.count);
+    const double number = std::clamp(std::ceil(number_at(0.0, epsilon)), 1.0, s_.count + 1.0);
     const Certified all = binomial_tails(s_.count, s_.q, number).from;
     const Sums least = sums(epsilon, number, End::lower), most = sums(epsilon, number, End::upper);
     return {(lower(all) + least.below) * (1.0 - 4.0 * kUnitRoundoff) - least.above * (1.0 + 4.0 * kUnitRoundoff),
@@ -263,6 +274,7 @@ Bracket crossing(Bracket around, auto excess) noexcept {
 // Where sum_{n<N} w_n delta_n = (delta - P_N) + sum_{n>=N} w_n D_n, by the logarithm of the ratio of both sides, terms
 // below 0 on the other one.
 Bracket InclusionMean::epsilon(double delta) {
+    if (!(moved_ < delta)) return {-kInfinity, kInfinity};
     const Plateau on = plateau(delta);
     // Without the record P and Q are one: delta(0) <= P_1.
     if (on.number == 1.0 && on.above.lower >= 0.0) return {-kInfinity, 0.0};
@@ -287,19 +299,22 @@ Bracket InclusionMean::epsilon(double delta) {
 }  // namespace
 
 Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair) noexcept {
-    if (pair != SampledPair::remove || c.steps.size() != 1) return Inclusions::unknown;
+    if (pair == SampledPair::add || c.steps.size() != 1 || c.has_groups) return Inclusions::unknown;
     const SampledStep& s = c.steps[0];
-    const double overlap = log_overlap(s), records = s.count * s.q;
-    if (!(s.q < 1.0 && overlap < (records > kFew ? kNothing : kMostOverlap))) return Inclusions::unknown;
+    const double overlap = log_overlap(s, pair), records = s.count * s.q;
+    const bool takes_many = records > kFew && pair == SampledPair::remove;
+    if (!(s.q < 1.0 && overlap < (takes_many ? kNothing : kMostOverlap))) return Inclusions::unknown;
     return records < kMany ? Inclusions::few : Inclusions::many;
 }
 
-Bracket included_records_delta(const SampledStep& s, double epsilon) {
+Bracket included_records_delta(const SampledStep& s, SampledPair pair, double epsilon) {
     if (!(epsilon >= 0.0)) return {0.0, 1.0};
-    const Bracket found = InclusionMean(s).delta(epsilon);
+    const Bracket found = InclusionMean(s, pair).delta(epsilon);
     return {std::fmax(found.lower, 0.0), std::fmin(found.upper, 1.0)};
 }
 
-Bracket included_records_epsilon(const SampledStep& s, double delta) { return InclusionMean(s).epsilon(delta); }
+Bracket included_records_epsilon(const SampledStep& s, SampledPair pair, double delta) {
+    return InclusionMean(s, pair).epsilon(delta);
+}
 
 }  // namespace renyi

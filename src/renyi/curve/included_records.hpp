@@ -1,5 +1,5 @@
 // Bounds of the privacy curve of equal steps with so little noise that outputs nearly reveal whether the record was in
-// the sample, Direction::remove: a binomial mean of the curves of Gaussian mechanisms, and what overlaps.
+// the sample, where it is removed or replaced: a binomial mean of the curves of Gaussian mechanisms, and what overlaps.
 #pragma once
 
 #include "renyi/curve/sorted_steps.hpp"
@@ -12,7 +12,7 @@ namespace renyi {
 enum class Inclusions { unknown, few, many };
 Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair) noexcept;
 
-Bracket included_records_delta(const SampledStep& step, double epsilon);
-Bracket included_records_epsilon(const SampledStep& step, double delta);  // within [0, inf]
+Bracket included_records_delta(const SampledStep& step, SampledPair pair, double epsilon);
+Bracket included_records_epsilon(const SampledStep& step, SampledPair pair, double delta);  // within [0, inf]
 
 }  // namespace renyi

@@ -154,12 +154,13 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     };
     const auto with_sum = [&] { return with(Route::split_sum, widened(splits_.delta(epsilon))); };
     const auto with_records = [&] {
-        return with(Route::bounds, widened(included_records_delta(c_.steps[0], epsilon)));
+        return with(Route::bounds, widened(included_records_delta(c_.steps[0], pair_, epsilon)));
     };
     const auto with_inclusion_line = [&] {
         return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon)));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
+    if (only_splits() && with_inclusions(with_records, with_inclusion_line)) return answer;
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (only_splits() ? with_sum() || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) ||
@@ -201,7 +202,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
     };
     const bool is_resolved = delta >= kLeastResolved;
     const auto with_sum = [&] { return is_resolved && with(Route::split_sum, splits_.epsilon(delta, last_)); };
-    const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], delta)); };
+    const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], pair_, delta)); };
     const auto with_inclusion_line = [&](bool in_any_case = true) {
         return with(Route::inclusion_line, inclusion_line_.epsilon(delta, in_any_case));
     };
@@ -220,7 +221,8 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    only_splits() ? with_sum() || (c_.has_groups && with_zero()) || with_bounds()
+    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) || with_sum() ||
+                        (c_.has_groups && with_zero()) || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                      (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||

@@ -37,13 +37,16 @@ private:
 };
 
 // A span above epsilon gives p (1 - e^(epsilon - mean)), from either side. Around epsilon it is bounded from below by
-// its mean's value, and from above by what it gives from its lower end, and by the share of p at its higher end.
-double of_span(const Span& span, double epsilon, Side side) noexcept {
+// its mean's value, and from above by what it gives from its lower end, and by the share of p at its higher end. Losses
+// are wrong by e: the value lies between those at epsilon - e and epsilon + e, and lower ends and means are 2e closer.
+double of_span(const Span& span, double epsilon, double error, Side side) noexcept {
+    epsilon += side == Side::upper ? -error : error;
     if (epsilon >= span.high) return 0.0;
     const auto from = [&](double start) { return start < span.mean ? span.p * -std::expm1(start - span.mean) : 0.0; };
     if (epsilon <= span.low || side == Side::lower) return from(epsilon);
-    const double share = std::min(std::expm1(span.low - span.mean) / std::expm1(span.low - span.high), 1.0);
-    return std::min(span.p * share * -std::expm1(epsilon - span.high), from(span.low));
+    const double low = span.low - 2.0 * error;
+    const double share = std::min(std::expm1(low - span.mean) / std::expm1(low - span.high), 1.0);
+    return std::min(span.p * share * -std::expm1(epsilon - span.high), from(low));
 }
 
 // The bounds that spans give.
@@ -56,9 +59,8 @@ public:
         const double sign = is_upper ? 1.0 : -1.0;
         DoubleDouble sum{is_upper ? spans_.infinite.upper : spans_.infinite.lower, 0.0};
         for (const Span& span : spans_.spans) {
-            // Where losses are wrong by e, the value lies between those at epsilon - e and epsilon + e.
             const double rounding = 2.0 * kUnitRoundoff * (std::fabs(epsilon) + std::fabs(span.mean));
-            const double value = of_span(span, epsilon - sign * (span.loss_error + drift + rounding), side);
+            const double value = of_span(span, epsilon, span.loss_error + drift + rounding, side);
             if (value > 0.0) sum = sum + value * std::max(1.0 + sign * (span.mass_error + 16.0 * kUnitRoundoff), 0.0);
         }
         return std::clamp(sum.hi * (1.0 + sign * 4.0 * kUnitRoundoff), 0.0, 1.0);
