@@ -216,7 +216,7 @@ def main() -> None:
     parser.add_argument("part", choices=("draws", "noise"))
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
-    draws = 10_000_000 if options.part == "draws" else 1_000_000
+    draws = 10_000_000 if options.part == "draws" else 250_000
     if options.quick:
         draws //= 100
     made = draws_table(draws) if options.part == "draws" else noise_table(draws)

@@ -222,8 +222,7 @@ def numbers_of(
     """Return an array-like of real numbers in [low, high] as a flat array, and its shape."""
     if type(values) is float and low <= values <= high:
         return np.array([values]), ()
-    check_on_host(values, name)
-    given = np.asarray(values)
+    given = array_of(values, name, allowed)
     if given.dtype.kind not in "iuf" and not (given.dtype.kind == "O" and given.size):
         raise TypeError(f"{name} must be {allowed}, got {values!r}")
     if given.dtype.kind == "O" or given.dtype.itemsize > 8:  # what may lie beyond doubles
@@ -234,6 +233,15 @@ def numbers_of(
     if outside.any():
         raise ValueError(f"{name} must be {allowed}, got {float(flat[outside][0])!r}")
     return flat, given.shape
+
+
+def array_of(values: Any, name: str, allowed: str) -> npt.NDArray[Any]:
+    """Return an array-like in the memory of the processor as an array of one shape."""
+    check_on_host(values, name)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be {allowed}, got sequences of unequal length") from None
 
 
 ON_HOST = (1, 3)  # of DLPack's kinds of devices: memory of the processor, and that pinned for CUDA

@@ -79,6 +79,7 @@ cdef extern from * nogil:
     #include "renyi/pair/noise/exponential_loss.hpp"
     #include "renyi/pair/noise/integer_noise.hpp"
     #include "renyi/pair/noise/normal_mixtures.hpp"
+    #include "renyi/pair/noise/sampled_groups.hpp"
     #include "renyi/pair/operations/allocation.hpp"
     #include "renyi/pair/operations/replacement.hpp"
 
@@ -128,6 +129,11 @@ cdef extern from * nogil:
     PairPointer response_against_uniform "renyi::response_against_uniform"(double p, int64_t choices)
     PairPointer approximate_privacy "renyi::approximate_privacy"(double epsilon, double delta)
     PairPointer discrete_gaussian "renyi::discrete_gaussian"(double sigma, int64_t shift)
+    PairPointer laplace_group "renyi::laplace_group"(double rate, double scale, int records, int others)
+    PairPointer discrete_laplace_group "renyi::discrete_laplace_group"(double rate, double scale, int64_t shift,
+                                                                       int records, int others)
+    PairPointer discrete_gaussian_group "renyi::discrete_gaussian_group"(double rate, double scale, int64_t shift,
+                                                                         int records, int others)
     PairPointer discrete_laplace "renyi::discrete_laplace"(double scale, int64_t shift)
     PairPointer generalised_gaussian_noise "renyi::generalised_gaussian_noise"(double shape, double scale)
     PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
@@ -219,6 +225,24 @@ cdef class Pair:
         direction; 0: against none."""
         arguments = ("sampled_group", rate, sigma, records, others)
         return only_one(arguments, make_sampled_group(rate, sigma, records, others))
+
+    @staticmethod
+    def laplace_group(double rate, double scale, int records, int others):
+        """The same with Laplace noise; (records + others) / scale <= 500."""
+        arguments = ("laplace_group", rate, scale, records, others)
+        return only_one(arguments, laplace_group(rate, scale, records, others))
+
+    @staticmethod
+    def discrete_laplace_group(double rate, double scale, int64_t shift, int records, int others):
+        """The same with discrete Laplace noise on an integer that a record moves by `shift`."""
+        arguments = ("discrete_laplace_group", rate, scale, shift, records, others)
+        return only_one(arguments, discrete_laplace_group(rate, scale, shift, records, others))
+
+    @staticmethod
+    def discrete_gaussian_group(double rate, double scale, int64_t shift, int records, int others):
+        """The same with discrete Gaussian noise on an integer that a record moves by `shift`."""
+        arguments = ("discrete_gaussian_group", rate, scale, shift, records, others)
+        return only_one(arguments, discrete_gaussian_group(rate, scale, shift, records, others))
 
     @staticmethod
     def generalised_gaussian(double shape, double scale):

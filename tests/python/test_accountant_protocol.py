@@ -78,7 +78,7 @@ def test_directions_that_an_accountant_does_not_tell_apart():
 @pytest.mark.parametrize("value", [0.0, 1.0, math.nan, 1e-9])
 @pytest.mark.parametrize("kind", KINDS)
 def test_widths_that_are_refused(kind, value):
-    with pytest.raises(ValueError, match=r"rtol must be a number in \[1e-8, 0.1\]"):
+    with pytest.raises(ValueError, match=r"rtol must be a number in \[1e-8, 0.5\]"):
         kind().get_epsilon(0.1, rtol=value)
 
 
@@ -144,13 +144,13 @@ def truth_of_answers(epsilon):
         )
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 2.0, 5.0])
+@pytest.mark.parametrize("epsilon", [0.3, 5.0])
 def test_single_numbers_from_lattices_are_as_near_as_stated(epsilon):
     accountant = PLDAccountant()
     for p, count in ANSWERS:
         accountant.compose(RandomizedResponse(p, 2), count)
     truth = truth_of_answers(epsilon)
-    for rtol in (1e-3, 1e-5, 2e-6):
+    for rtol in (1e-3, 2e-6):
         found = accountant.get_delta(epsilon, rtol=rtol)
         assert truth <= found <= truth * (1 + rtol)
         low, high = accountant.get_delta_bounds(epsilon, rtol=rtol)

@@ -97,7 +97,7 @@ def least_risk(rdp, prior):
     return min(found.fun, rare)
 
 
-@pytest.mark.parametrize("prior", [0.01, 0.2, 0.45, 0.5, 0.9])
+@pytest.mark.parametrize("prior", [0.01, 0.45, 0.5, 0.9])
 @pytest.mark.parametrize(("mechanism", "count", "alpha", "least"), RUNS)
 def test_bayes_risk_at_any_prior(mechanism, count, alpha, least, prior):
     known = RDPAccountant().compose(mechanism, count)

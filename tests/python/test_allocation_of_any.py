@@ -103,7 +103,7 @@ def test_several_picks_enclose_the_enumeration(name, steps, picks):
     p, q = BASES[name]
     mechanism = RandomAllocation(PrivacyLoss(DiscretePair(p, q)), steps, picks)
     present, absent = enumerated(p, q, steps, picks)
-    for epsilon in (0.0, 0.2, 1.0, 3.0):
+    for epsilon in (0.0, 1.0):
         for direction, one, other in (("remove", present, absent), ("add", absent, present)):
             truth = delta(one, other, epsilon)
             low, high = bounds(mechanism, epsilon, direction)
@@ -166,7 +166,9 @@ def test_normal_noise_agrees_with_the_inversions(noise, steps, epsilon, remove, 
         assert high - low <= 1e-2 * high
 
 
-@pytest.mark.parametrize(("noise", "steps"), [(0.45, 100), (0.7, 10)])
+@pytest.mark.parametrize(
+    ("noise", "steps"), [pytest.param(0.45, 100, marks=pytest.mark.slow), (0.7, 10)]
+)
 def test_two_constructions_of_epochs_overlap(noise, steps):
     own, law = Pair.allocation(noise, steps), Pair.gaussian(1.0 / noise).allocated(steps)
     for reverse in (False, True):

@@ -74,7 +74,7 @@ def test_every_mechanism_has_a_name():
 
 
 @given(mechanisms())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_each_kind_of_node_has_its_sentence_and_no_other_has(mechanism):
     assert {name_of(said) for said in sentences_of(mechanism)} == names_in(mechanism)
     general = assumptions_of(mechanism, "add_remove", general=True)
@@ -83,7 +83,7 @@ def test_each_kind_of_node_has_its_sentence_and_no_other_has(mechanism):
 
 
 @given(mechanisms(), mechanisms())
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_sentences_of_a_part_name_the_part(first, second):
     released = Composed((first, 3), (second, 4))
     total = sum(count for _, count in released.parts)
@@ -120,7 +120,7 @@ def test_parts_are_counted():
 CASES = [
     (PoissonSampled(Gaussian(1.1), 0.01) * 100 + Gaussian(30.0) * 100, "add_remove"),
     (RandomAllocation(Gaussian(1.0), 100) * 2, "add_remove"),
-    (FixedAllocation(Gaussian(2.0), 100, 3), "add_remove"),
+    (FixedAllocation(Gaussian(2.0), 20, 2), "add_remove"),
     (ShuffledBatches(Gaussian(1.0), 100), "zero_out"),
     (FixedSizeSampled(Laplace(2.0), 10, 1000), "replace_one"),
     (TruncatedPoissonSampled(Gaussian(2.0), 0.01, 120, 10_000), "add_remove"),
@@ -148,18 +148,18 @@ def test_account_and_report_say_the_same(tmp_path, capsys, mechanism, adjacency)
         assert f"<p>{name[0].upper()}{name[1:]}" not in page
 
 
-RUN = ["--noise-multiplier", "1.1", "--batch-size", "100", "--dataset-size", "10000"]
+RUN = ["--noise-multiplier", "1.1", "--batch-size", "100", "--dataset-size", "2000"]
 RUN += ["--epochs", "1", "--delta", "1e-5", "--sampling"]
 RUNS = {
-    "poisson": (PoissonSampled(Gaussian(1.1), 0.01), 100, "add_remove"),
+    "poisson": (PoissonSampled(Gaussian(1.1), 0.05), 20, "add_remove"),
     "truncated-poisson": (
-        TruncatedPoissonSampled(Gaussian(1.1), 0.01, 200, 10_000),
-        100,
+        TruncatedPoissonSampled(Gaussian(1.1), 0.05, 200, 2000),
+        20,
         "add_remove",
     ),
-    "balls-in-bins": (RandomAllocation(Gaussian(1.1), 100), 1, "add_remove"),
-    "fixed-size": (FixedSizeSampled(Gaussian(1.1), 100, 10_000), 100, "replace_one"),
-    "shuffled": (ShuffledBatches(Gaussian(1.1), 100), 1, "zero_out"),
+    "balls-in-bins": (RandomAllocation(Gaussian(1.1), 20), 1, "add_remove"),
+    "fixed-size": (FixedSizeSampled(Gaussian(1.1), 100, 2000), 20, "replace_one"),
+    "shuffled": (ShuffledBatches(Gaussian(1.1), 20), 1, "zero_out"),
 }
 
 

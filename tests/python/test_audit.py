@@ -296,6 +296,7 @@ CLAIM = PLDAccountant().compose(Gaussian(1.0))
         (lambda a: plot_power(a, CLAIM, [(1.0, 0.1)], 0.1), TypeError, "must be PLDAccountant"),
         (lambda a: plot_power(a, (1.0, 0.1), [CLAIM], 0.1), TypeError, "must be PLDAccountant"),
         (lambda a: ManyRuns([0] * 4, [1] * 4, threshold="x"), TypeError, "threshold must be"),
+        (lambda a: ManyRuns([[1], [2, 3]], [1] * 4), ValueError, "of unequal length"),
         (lambda a: draw_canaries(10, 5), TypeError, "generator must be .* got 5"),
         (lambda a: mislabelled([0, 1], 2, 7), TypeError, "generator must be .* got 7"),
         (lambda a: dirac_gradients(2, 3, 0.5, dtype=int), TypeError, "dtype must be"),

@@ -112,9 +112,9 @@ def test_orders_and_conversion_are_used():
     assert epsilon_of(0.02, sigma * (1 - 1e-6), 500, 1e-6, "rdp", **options) > 2.0
 
 
-@pytest.mark.parametrize("steps", [1, 7, 10**6])
+@pytest.mark.parametrize("steps", [1, 10**6])
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(0.01, 1e-5), (1.0, 1e-12), (60.0, 1e-100), (1e-4, 0.3), (3.0, 1e-300)]
+    ("epsilon", "delta"), [(0.01, 1e-5), (60.0, 1e-100), (1e-4, 0.3), (3.0, 1e-300)]
 )
 def test_gaussian_mechanism_in_closed_form(epsilon, delta, steps):
     target = private(epsilon, delta)

@@ -10,11 +10,13 @@ from command_line import run
 from renyi import (
     FixedSizeSampled,
     Gaussian,
+    MatrixMechanism,
     PLDAccountant,
     RandomAllocation,
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
+from renyi.matrix import BandedInverse, FixedEpochs
 from renyi.sgd import TrainingPlan
 from renyi.theory.comparison import compare_samplings
 
@@ -123,6 +125,20 @@ def test_epochs_in_fixed_order_have_a_short_last_batch(capsys):
         for length in (["--epochs", 10], ["--steps", 30])
     ]
     assert found[0] == found[1]
+
+
+def test_noise_of_inverse_bands(capsys):
+    common = ["noise", "--strategy", "inverse", "--epsilon", 2, "--delta", "1e-5", "--steps", 40]
+    common += ["--batch-size", 4, "--dataset-size", 40, "--json"]
+    found = [
+        json.loads(run(capsys, *common, *more)[1])["results"][0]
+        for more in (["--bands", 2], ["--bands", 8], [])
+    ]
+    assert [row["strategy"] for row in found] == ["BandedInverse"] * 3
+    assert found[0]["error"] > found[1]["error"] >= found[2]["error"] * (1.0 - 1e-3)
+    inverse = BandedInverse.optimal(40, 8, participation=FixedEpochs(10))
+    run_of = MatrixMechanism(inverse, found[1]["noise_multiplier"], FixedEpochs(10))
+    assert PLDAccountant(adjacency="zero_out").compose(run_of).get_epsilon(1e-5) <= 2.0
 
 
 def test_a_cut_sample_of_all_records_is_not_called_none(capsys):

@@ -271,3 +271,56 @@ def test_more_questions():
     low, high = accountant.accountant.get_epsilon_bounds(1e-5)
     assert low <= accountant.get_epsilon(1e-5) <= high * (1 + 1e-12)
     assert accountant.get_epsilon(np.array([1e-5, 1e-6])).shape == (2,)
+
+
+def test_every_event_has_a_mechanism():
+    kinds = {kind for kind in vars(dp_event).values() if isinstance(kind, type)}
+    events = {kind for kind in kinds if issubclass(kind, dp_event.DpEvent)}
+    known = events - {dp_event.DpEvent, dp_event.UnsupportedDpEvent}
+    gaussian = dp_event.GaussianDpEvent(1.0)
+    fields = {
+        "ComposedDpEvent": ([gaussian],),
+        "MixtureOfGaussiansDpEvent": (1.0, (0.0, 1.0), (0.5, 0.5)),
+        "PoissonSampledDpEvent": (0.1, gaussian),
+        "RepeatAndSelectDpEvent": (gaussian, 2.0, 1.0),
+        "SampledWithReplacementDpEvent": (100, 10, gaussian),
+        "SampledWithoutReplacementDpEvent": (100, 10, gaussian),
+        "SelfComposedDpEvent": (gaussian, 3),
+        "TruncatedSubsampledGaussianDpEvent": (100, 0.1, 20, 1.0),
+    }
+    for kind in known:
+        numbers = (1.0, 4)[: len(dpa.dp_event.attr.fields(kind))]
+        if kind is dp_event.RandomizedResponseDpEvent:
+            numbers = (0.5, 4)
+        assert from_dp_event(kind(*fields.get(kind.__name__, numbers))) is not None
+
+
+def test_random_allocation_of_later_versions():
+    """The event as dp_accounting has it after 0.6.0: a stand-in where it is missing."""
+    code = """
+import attr
+from dp_accounting import dp_event
+if not hasattr(dp_event, "RandomAllocationDpEvent"):
+    @attr.define(frozen=True)
+    class RandomAllocationDpEvent(dp_event.DpEvent):
+        event: dp_event.DpEvent
+        num_selected: int
+        num_steps: int
+    dp_event.RandomAllocationDpEvent = RandomAllocationDpEvent
+from renyi import Composed, Gaussian, RandomAllocation, PLDAccountant as Own
+from renyi.compat.dp_accounting import PLDAccountant, from_dp_event, to_dp_event
+event = dp_event.RandomAllocationDpEvent(dp_event.GaussianDpEvent(2.0), 1, num_steps=50)
+mechanism = RandomAllocation(Gaussian(2.0), 50)
+assert from_dp_event(event) == mechanism and to_dp_event(mechanism) == event
+mine, plugged = Own().compose(mechanism, 3), PLDAccountant().compose(event, 3)
+assert plugged.get_epsilon(1e-5) == mine.get_epsilon(1e-5)
+nothing = dp_event.RandomAllocationDpEvent(dp_event.GaussianDpEvent(2.0), 0, 50)
+assert from_dp_event(nothing) == Composed()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_libraries_that_ask_for_an_accountant_of_theirs_get_one():
+    assert isinstance(PLDAccountant(), dpa.pld.PLDAccountant)
+    assert isinstance(RenyiAccountant(), dpa.rdp.RdpAccountant)
+    assert not isinstance(PLDAccountant(), dpa.rdp.RdpAccountant)

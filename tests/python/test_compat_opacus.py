@@ -27,6 +27,7 @@ with warnings.catch_warnings():
     opacus = pytest.importorskip("opacus")
     import opacus.accountants.registry as registry
 
+    from renyi.compat import StepCallback
     from renyi.compat import opacus as plug
 
 torch.set_num_threads(1)  # the models are small
@@ -201,3 +202,81 @@ def test_their_own_suite(suite, monkeypatch):
     unittest.defaultTestLoader.loadTestsFromModule(module).run(result)
     failed = {test.id().rpartition(".")[2] for test, _ in result.failures + result.errors}
     assert failed == THEIRS_TO_MEND[suite]
+
+
+class Loaders:
+    """Loaders of 12 records that are refused or taken."""
+
+    data = torch.utils.data.TensorDataset(torch.zeros(12, 1))
+
+    @classmethod
+    def of(cls, **options):
+        return torch.utils.data.DataLoader(cls.data, **{"batch_size": 4} | options)
+
+
+def test_loaders_that_are_accounted_for():
+    poisson = opacus.data_loader.DPDataLoader(Loaders.data, sample_rate=0.25)
+    plug.check_loader(Loaders.of())
+    plug.check_loader(Loaders.of(shuffle=True))
+    plug.check_loader(poisson)
+    plug.check_loader(poisson, poisson_sampling=False)
+
+
+def test_other_loaders_are_refused_by_name():
+    data = torch.utils.data
+    weighted = data.WeightedRandomSampler(torch.ones(12), 12)
+    refused = {
+        "WeightedRandomSampler": Loaders.of(sampler=weighted),
+        "RandomSampler": Loaders.of(
+            sampler=data.RandomSampler(Loaders.data, replacement=True, num_samples=12)
+        ),
+        "SubsetRandomSampler": Loaders.of(sampler=data.SubsetRandomSampler([1, 2, 3])),
+        "NoneType": Loaders.of(batch_size=None),
+        "list": data.DataLoader(Loaders.data, batch_sampler=[[1], [2, 3]]),
+    }
+    for name, loader in refused.items():
+        with pytest.raises(ValueError, match=f"of all records, each once, .* got {name}"):
+            plug.check_loader(loader)
+    for name, loader in ({"SequentialSampler": Loaders.of()} | refused).items():
+        with pytest.raises(ValueError, match=f"Poisson samples, .* got {name} without poisson"):
+            plug.check_loader(loader, poisson_sampling=False)
+    often = opacus.utils.uniform_sampler.UniformWithReplacementSampler(
+        num_samples=12, sample_rate=0.5, steps=100
+    )
+    with pytest.raises(ValueError, match="got UniformWithReplacementSampler without"):
+        plug.check_loader(
+            data.DataLoader(Loaders.data, batch_sampler=often), poisson_sampling=False
+        )
+
+
+@pytest.mark.parametrize("budget", [{"noise_multiplier": 1.0}, {"target_epsilon": 2.0}])
+def test_the_engine_checks_the_loader(budget):
+    model = torch.nn.Linear(1, 1)
+    engine, arguments = (
+        plug.PrivacyEngine(),
+        {
+            "module": model,
+            "optimizer": torch.optim.SGD(model.parameters(), lr=1.0),
+            "max_grad_norm": 1.0,
+            **budget,
+        },
+    )
+    make = engine.make_private
+    if "target_epsilon" in budget:
+        make = functools.partial(engine.make_private_with_epsilon, target_delta=DELTA, epochs=2)
+    weighted = torch.utils.data.WeightedRandomSampler(torch.ones(12), 12)
+    with pytest.raises(ValueError, match="got WeightedRandomSampler"):
+        make(data_loader=Loaders.of(sampler=weighted), **arguments)
+    make(data_loader=Loaders.of(shuffle=True), **arguments)
+    assert engine.accountant.mechanism() == "renyi-pld"
+
+
+def test_steps_end_at_the_budget():
+    run = Run("renyi-pld", noise_multiplier=1.5)
+    steps = StepCallback(epsilon=1.0, delta=DELTA)
+    run.engine.accountant.charge = steps.compose
+    with pytest.raises(BudgetExceededError):
+        run.train(50)
+    assert len(steps) == len(run.engine.accountant)
+    assert steps.get_epsilon() == run.engine.get_epsilon(DELTA) <= 1.0
+    assert steps.would_exceed()

@@ -41,7 +41,7 @@ def test_the_noise_of_the_moment_bound(form):
 
 @pytest.mark.parametrize(
     ("c1", "depth", "slack"),
-    [(0.01, 1.0, 1e-3), (1.0, 4.0, 1e-3), (1.0, 50.0, 1e-3), (10, 10, 0.03)],
+    [(0.01, 1.0, 1e-3), (1.0, 50.0, 1e-3)],
 )
 def test_the_constants_of_the_moments_theorem_are_needed(c1, depth, slack):
     """Where no order has an exponent large enough, delta is too large after many steps (Cramer)."""
@@ -76,7 +76,7 @@ def test_the_constants_of_the_moments_theorem_are_enough_at_the_largest_rate(c1)
 
 def test_the_constants_of_the_moments_theorem_are_enough():
     rng, count, largest = np.random.default_rng(0), 0, 0.0
-    while count < 25:
+    while count < 8:
         c1, rate = 10 ** rng.uniform(-2, 0.5), 10 ** rng.uniform(-4.5, -1.5)
         steps = int(10 ** rng.uniform(2, 6.5))
         epsilon, x = c1 * rate**2 * steps * rng.uniform(0.1, 1), 10 ** rng.uniform(0, 1.5)

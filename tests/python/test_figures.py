@@ -17,7 +17,7 @@ COUNTS = COMPOSITION["KNOWN_COUNTS"]
 
 
 @pytest.mark.parametrize(
-    "panel", [0, 1, 2, 3, *(pytest.param(k, marks=pytest.mark.slow) for k in (4, 5))]
+    "panel", [0, 3, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 4, 5))]
 )
 def test_bounds_have_the_known_values(panel):
     _, mechanism = COMPOSITION["PANELS"][panel]
@@ -239,7 +239,7 @@ def test_table_has_the_known_values():
 def test_the_figure_of_convergence_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "figure.png"
-    CONVERGENCE["draw"](str(path), longest=4.0)
+    CONVERGENCE["draw"](str(path), longest=2.5)
     assert path.stat().st_size > 10_000
 
 

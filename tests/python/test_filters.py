@@ -38,7 +38,7 @@ class TestFilter:
         budget = PrivacyFilter(2.0, 1e-6, order)
         choices = np.random.default_rng(5)
         spent = RDPAccountant(orders=None if order is None else (order,))
-        for _ in range(2000):
+        for _ in range(600):
             mechanism = Gaussian(float(choices.uniform(8.0, 200.0)))
             count = int(choices.integers(1, 4))
             if budget.fits(mechanism, count):

@@ -374,6 +374,9 @@ def test_no_budget_is_larger_than_its_settings_say(budget):
         larger[1]["basic"]["epsilon"] = 9.0
         larger.append(data | {"orders": [0.5 + 0.5 * order for order in data["orders"]]})
         larger.append(data | {"order": 20.0})
+        rounded = {name: math.nextafter(data["basic"][name], 9.0) for name in ("epsilon", "delta")}
+        state = json.dumps(data | {"basic": data["basic"] | rounded})
+        assert json.loads(type(budget).from_json(state).to_json()) == data
     for other in larger:
         with pytest.raises(ValueError, match="must be"):
             type(budget).from_json(json.dumps(other))

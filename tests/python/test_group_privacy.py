@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from renyi import (
     ApproxDP,
@@ -14,6 +15,7 @@ from renyi import (
     Laplace,
     PLDAccountant,
     PoissonSampled,
+    PrivacyLoss,
     PureDP,
     RandomizedResponse,
     RDPAccountant,
@@ -21,6 +23,7 @@ from renyi import (
     UnsupportedMechanismError,
 )
 from renyi.accountants._groups import Chain, group_curve
+from renyi.pairs import DiscretePair
 
 EPSILONS = np.array([0.0, 0.4, 1.0, 2.5])
 
@@ -78,7 +81,27 @@ def test_a_chain_of_answers_against_all_its_corners(p, choices, size):
     assert (found >= beta * (1.0 - 1e-3) - 1e-9).all()
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("p", "choices", "size"), [(0.7, 4, 3), (0.52, 2, 8), (0.9, 10, 2)])
+def test_a_chain_beside_groups_of_their_own(p, choices, size):
+    """The chain of the answers, in all its corners, composed with the pair of sampled groups."""
+    steps = PoissonSampled(Gaussian(1.5), 0.02) * 50
+    run = PLDAccountant().compose(steps + RandomizedResponse(p, choices))
+    places, values = power_of_chain(*response_tests(p, choices), size)
+    corners = np.diff(values), np.diff(places)
+    inside = np.maximum(*corners) > 1e-12
+    chain = PrivacyLoss(DiscretePair(*(mass[inside] for mass in corners)))
+    truth = PLDAccountant().compose(steps.for_group(size)).compose(chain)
+    for direction in ("remove", "add"):
+        for delta in (1e-9, 1e-5, 1e-2):
+            low, high = run.get_epsilon_bounds(delta, direction=direction, group_size=size)
+            least, most = truth.get_epsilon_bounds(delta, direction=direction)
+            assert low <= most
+            assert least * (1.0 - 1e-9) <= high <= most * (1.0 + 2e-3)
+        least = truth.get_delta_bounds(1.0, direction=direction)[0]
+        assert least <= run.get_delta(1.0, direction=direction, group_size=size)
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_no_group_of_an_enumerated_mechanism_reveals_more(seed):
     """Any table of answers to any data: pure privacy of one record, and then of several."""
     rng = np.random.default_rng(seed)
@@ -180,3 +203,23 @@ def test_a_population_that_changes_with_the_group_is_refused(kind):
     for ask in (removed.get_delta, removed.get_epsilon, removed.get_beta):
         with pytest.raises(UnsupportedMechanismError, match="population changes"):
             ask(0.5, group_size=2)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_samples_that_are_hardly_cut_cost_a_group_what_uncut_ones_cost(size):
+    """The law of a batch moves by P[Bin(60000, .01) > limit], here within a factor of 100."""
+    uncut = PLDAccountant(adjacency="replace_one").compose(PoissonSampled(Gaussian(1.0), 0.01), 50)
+    for limit in (790, 850, 60_000):
+        cut = TruncatedPoissonSampled(Gaussian(1.0), 0.01, limit, 60_000)
+        accountant = PLDAccountant(adjacency="replace_one").compose(cut, 50)
+        off = 50 * binom.sf(limit, 60_000, 0.01)
+        for epsilon in (0.5, 2.0):
+            least, most = uncut.get_delta_bounds(epsilon, group_size=size)
+            low, high = accountant.get_delta_bounds(epsilon, group_size=size)
+            slack = off * (1.0 + math.exp(epsilon)) + 1e-15
+            assert least - 100.0 * slack <= low <= most
+            assert least <= high <= most + 100.0 * slack
+            delta = accountant.get_delta(
+                accountant.get_epsilon(1e-4, group_size=size), group_size=size
+            )
+            assert delta == pytest.approx(1e-4, rel=1e-4)

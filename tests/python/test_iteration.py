@@ -206,11 +206,11 @@ def test_decaying_noise_agrees_with_50_digits_at_ten_thousand_steps(law):
     assert all(
         abs(w / e - 1) < 1e-13 for w, e in zip(noise.scales(n)[::97], widths[::97], strict=True)
     )
-    exact = reference.online(law, 1, 20, 100, widths, every=7)
+    exact = reference.online(law, 1, 20, 100, widths, every=70)
     deltas = online_deltas(descent, 1.0, noise, n)
-    errors = [float(abs(d / e - 1)) for d, e in zip(deltas[(n - 1) % 7 :: 7], exact, strict=True)]
+    errors = [float(abs(d / e - 1)) for d, e in zip(deltas[(n - 1) % 70 :: 70], exact, strict=True)]
     assert max(errors) < 1e-12
-    assert len(errors) == 1429
+    assert len(errors) == 143
     for index in (1, 100, 9_999, n):
         assert online_delta(descent, 1.0, noise, n, index) == pytest.approx(
             deltas[index - 1], rel=1e-13
@@ -252,7 +252,6 @@ def log_of_limit(descent, epsilon, noise, index, last=3_000):
         ("laplace", 1.5, 100.0, 100.0, 1.0),
         ("laplace", 2.0, 100.0, 10.0, 0.5),
         ("laplace", 1.5, 10.0, 1e15, 0.5),
-        ("gaussian", 1.5, 100.0, 100.0, 1.0),
         ("gaussian", 1.25, 1.0, 1.0, 2.0),
         ("gaussian", 1.5, 10.0, 1e12, 0.5),
     ],

@@ -427,7 +427,9 @@ def test_the_scan_sees_a_breach(folder, line, breach):
     assert bool(list(include_breaches(folder, line))) is breach
 
 
-OPTIONAL = {"dp_accounting", "flint", "matplotlib", "mpmath", "opacus", "sklearn"}
+FRAMEWORKS = {"flwr", "jax", "lightning", "opacus", "optax", "pfl", "sklearn", "torch"}
+FRAMEWORKS |= {"transformers"}
+OPTIONAL = {"dp_accounting", "flint", "matplotlib", "mpmath", *FRAMEWORKS}
 
 
 def test_numpy_alone_is_required():

@@ -534,6 +534,9 @@ class TestFiles:
         connection.close()
         with pytest.raises(LedgerError, match="another file"):
             Ledger(tmp_path / "other.db").create("data", rho=1.0)
+        (tmp_path / "empty.db").touch()
+        with pytest.raises(LedgerError, match="another file"):
+            Ledger(tmp_path / "empty.db", read_only=True).datasets()
 
     def test_another_schema(self, ledger):
         ledger.close()

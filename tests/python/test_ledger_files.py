@@ -572,4 +572,4 @@ class Interleavings(RuleBasedStateMachine):
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = settings(max_examples=15, stateful_step_count=20)
+TestInterleavings.settings = settings(max_examples=8, stateful_step_count=20)

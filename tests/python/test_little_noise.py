@@ -159,7 +159,7 @@ def test_the_chance_that_any_is_seen(sigma):
 )
 def test_upper_ends_fall_with_the_noise(q, count, delta):
     """Sweeps and searches for noise see no jump."""
-    noises = [sigma / 1000 for sigma in range(200, 400)]
+    noises = [sigma / 1000 for sigma in range(200, 400, 3)]
     ends = [composed(q, sigma, count).get_epsilon(delta) for sigma in noises]
     assert all(a > b for a, b in itertools.pairwise(ends))
 
@@ -169,9 +169,14 @@ def test_upper_ends_fall_with_the_noise(q, count, delta):
     [
         (0.05, 0.1, 1000, 1e-6),
         (0.5, 0.2, 10, 1e-2),
-        (0.01, 0.12, 3000, 1e-60),
-        pytest.param(0.001, 0.1, 1000, 1e-6, marks=pytest.mark.slow),
-        (0.15, 0.07, 97, 1e-7),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                (0.01, 0.12, 3000, 1e-60),
+                (0.001, 0.1, 1000, 1e-6),
+                (0.15, 0.07, 97, 1e-7),
+            )
+        ),
         (2e-4, 0.15, 3, 1e-8),
     ],
 )
@@ -582,7 +587,7 @@ def delta_of_two_added(q, sigma, epsilon):
 def test_two_added_records_contain_the_truth(q, sigma, delta):
     low, high = composed(q, sigma, 2).get_epsilon_bounds(delta, direction="add")
     assert 0 < low <= high <= low * (1 + 1e-8)
-    with mpmath.workdps(30):
+    with mpmath.workdps(20):
         assert delta_of_two_added(q, sigma, high) <= delta <= delta_of_two_added(q, sigma, low)
 
 
@@ -591,7 +596,7 @@ def test_two_added_records_contain_the_truth(q, sigma, delta):
 )
 def test_upper_ends_of_added_records_fall_with_the_noise(q, count, delta):
     """Those next to the largest loss fall by less than a rounding error."""
-    noises = [sigma / 1000 for sigma in range(50, 400)]
+    noises = [sigma / 1000 for sigma in range(50, 400, 3)]
     ends = [composed(q, s, count).get_epsilon(delta, direction="add") for s in noises]
     assert all(b <= a * (1 + 1e-14) for a, b in itertools.pairwise(ends))
     assert ends[-1] < ends[0]

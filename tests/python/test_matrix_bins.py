@@ -112,7 +112,7 @@ def test_two_bins_by_quadrature(strategy: Strategy, removed: bool, noise: float)
     exact = gram(strategy, 2)
     v, w, c = (float(number) / noise**2 for number in (exact[0][0], exact[1][1], exact[0][1]))
     run = PLDAccountant().compose(MatrixMechanism(strategy, noise, BallsInBins(2)))
-    for epsilon in (0.1, 0.5, 1.5):
+    for epsilon in (0.1, 1.5):
         truth = two_bins((v, w, c), math.exp(epsilon), removed)
         low, high = run.get_delta_bounds(epsilon, direction="remove" if removed else "add")
         assert low <= truth * (1.0 + 1e-7) + 1e-12
@@ -142,7 +142,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize(("strategy", "scheme", "noise"), SETTINGS)
 def test_draws_are_in_the_bracket(strategy: Strategy, scheme: BallsInBins, noise: float) -> None:
-    c, count, batches = strategy.matrix(), 200_000, scheme.batches
+    c, count, batches = strategy.matrix(), 50_000, scheme.batches
     moves = np.array([c[:, j::batches].sum(axis=1) for j in range(batches)]) / noise
     root = np.linalg.cholesky(moves @ moves.T + 1e-12 * np.eye(batches))
     drawn = np.random.default_rng(7).standard_normal((count, batches)) @ root.T

@@ -2,7 +2,7 @@
 
 import json
 import math
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -180,20 +180,23 @@ SETTING = {"population": 1280, "batch_size": 10, "steps": 256}
 SIZES = ["--batch-size", "10", "--dataset-size", "1280", "--steps", "256"]
 
 
+# Each several times below.
+bands_of = cache(partial(choose_bands, target_delta=1e-5, **SETTING))
+strategies_of = cache(choose_strategy)
+
+
 def epsilon_of(row, delta):
     run = MatrixMechanism(row.strategy, row.noise_multiplier, row.participation)
     return PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(delta)
 
 
 def test_every_row_meets_the_target_and_not_by_much():
-    rows = choose_bands(2.0, 1e-5, **SETTING)
-    rows += choose_strategy(2.0, 1e-5, population=80, batch_size=10, steps=16)
-    for row in rows:
+    for row in [*bands_of(2.0), *strategies_of(2.0, 1e-5, population=80, batch_size=10, steps=16)]:
         assert 2.0 * (1 - 1e-4) < epsilon_of(row, 1e-5) <= 2.0, row.name
 
 
 def test_bands_up_to_an_epoch():
-    rows = choose_bands(2.0, 1e-5, **SETTING)
+    rows = bands_of(2.0)
     assert [row.strategy.bands for row in rows] == [1, 2, 4, 8, 16, 32, 64, 128]
     assert rows[-1].participation.sample_rate == 1.0
     best = min(rows, key=lambda row: row.error)
@@ -203,8 +206,8 @@ def test_bands_up_to_an_epoch():
 def test_few_steps_without_sampling_win_where_epsilon_is_large():
     """The larger epsilon, the less sampling hides, and the more bands are best."""
     counts = [
-        min(choose_bands(epsilon, 1e-5, **SETTING), key=lambda row: row.error).strategy.bands
-        for epsilon in (0.1, 1, 10)
+        min(bands_of(epsilon), key=lambda row: row.error).strategy.bands
+        for epsilon in (0.1, 2.0, 10)
     ]
     assert counts == sorted(counts)
     assert counts[0] < counts[-1]
@@ -259,7 +262,7 @@ def test_the_command_takes_bands_in_fixed_order(capsys):
 
 
 def test_the_command_compares(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("renyi.matrix.choose_strategy", cache(choose_strategy))  # asked twice
+    monkeypatch.setattr("renyi.matrix.choose_strategy", strategies_of)
     sizes = ["--batch-size", "10", "--dataset-size", "80", "--steps", "16"]
     words = ["compare", "--strategies", "--target", "2", "--delta", "1e-5", *sizes]
     assert main(words) == 0

@@ -1,5 +1,6 @@
 """Strategies: losses and sensitivities against published numbers and every pattern of steps."""
 
+import itertools
 import math
 
 import numpy as np
@@ -304,7 +305,7 @@ def strategies(steps):
         BLT(steps, [0.9, 0.5], [0.2, 0.3]),
         BLT(steps, [0.9, 0.5], [0.6, -0.3]),
         BandedInverse.root(steps, 3),
-        BandedInverse.geometric(steps),
+        BandedInverse.optimal(steps, 2),
         BandedInverse(steps, [1.0, -0.1, -0.8]),
         Dense.optimal(steps),
         Dense.optimal(steps, bands=3),
@@ -328,6 +329,32 @@ def test_never_below_every_pattern_and_reached_where_it_says_so(steps, participa
             exact += 1
             assert found <= true * (1.0 + 1e-12), strategy
     assert exact >= 4
+
+
+@pytest.mark.parametrize("loss", ["mean", "max"])
+@pytest.mark.parametrize("participation", [SinglePass(), FixedEpochs(16)])
+def test_inverse_bands_are_fitted(participation, loss):
+    """Two bands against a scan; more are better, and come near the best matrix."""
+    steps = 64
+    two = BandedInverse.optimal(steps, 2, loss=loss, participation=participation)
+    scan = [BandedInverse(steps, [1.0, -x]) for x in np.linspace(0.5, 0.999, 400).tolist()]
+    least = min(one.loss(loss, participation) for one in scan)
+    assert two.loss(loss, participation) == pytest.approx(least, rel=1e-4)
+    losses = [
+        BandedInverse.optimal(steps, k, loss=loss, participation=participation).loss(
+            loss, participation
+        )
+        for k in (1, 2, 4, 8, 16)
+    ]
+    assert all(b <= a * (1.0 + 1e-4) for a, b in itertools.pairwise(losses))
+    if loss == "mean" and participation == SinglePass():
+        assert Dense.optimal(steps).loss() <= losses[-1] <= 1.06 * Dense.optimal(steps).loss()
+    rates = LearningRates(np.linspace(1.0, 0.1, steps).tolist(), 0.5)
+    fitted = BandedInverse.optimal(steps, 4, workload=rates)
+    assert fitted.loss(workload=rates) <= BandedInverse.optimal(steps, 4).loss(workload=rates)
+    for bad in (0, 33, 65):
+        with pytest.raises(ValueError, match="bands must be an integer"):
+            BandedInverse.optimal(steps, bad)
 
 
 def test_it_is_rounded_up_and_not_by_much():

@@ -30,7 +30,7 @@ SQUARE = [
     Dense.optimal(STEPS),
     Dense.optimal(STEPS, bands=3),
     BandedInverse.root(STEPS, 4),
-    BandedInverse.geometric(STEPS),
+    BandedInverse.optimal(STEPS, 2),
 ]
 TREES = [Tree(STEPS), Tree(STEPS, False), Tree(STEPS, restart=5), Tree(STEPS, False, restart=3)]
 EVERY = [*SQUARE, *TREES]

@@ -328,9 +328,9 @@ def test_responses(uses: int) -> None:
         enclosed(product, profile, 2e-4)
 
 
-@pytest.mark.parametrize(("mu", "uses"), [(1.0, 4), (0.3, 9), (0.05, 1000), (2.0, 2)])
+@pytest.mark.parametrize(("mu", "uses"), [(0.3, 9), (0.05, 1000), (2.0, 2)])
 def test_gaussians_are_one(mu: float, uses: int) -> None:
-    with mp.workdps(60):
+    with mp.workdps(30):
         total = mp.mpf(mu) * mp.sqrt(uses)
 
         def profile(e: mp.mpf) -> mp.mpf:

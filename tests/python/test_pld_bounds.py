@@ -90,7 +90,7 @@ def test_one_sampled_step(q: float, sigma: float, epsilon: float, direction: str
     ("q", "sigma", "epsilon"), [(0.1, 1.0, 0.3), (0.01, 0.7, 1.5), (0.3, 2.0, -0.2)]
 )
 def test_two_sampled_steps(q: float, sigma: float, epsilon: float, direction: str) -> None:
-    with mp.workdps(30):
+    with mp.workdps(20):
         exact = sampled_two_steps(q, sigma, epsilon, direction)
     part = [(sampled_gaussian(q, sigma, direction), 2)]
     slack = mp.mpf(10) ** -14
@@ -221,7 +221,7 @@ def laplace_delta(b: float, q: float, k: int, epsilon: float, direction: str) ->
 )
 def test_laplace(b: float, q: float, epsilon: float, direction: str) -> None:
     pair = sampled_pair(laplace(b), q, direction)
-    with mp.workdps(25):
+    with mp.workdps(20):
         one = laplace_delta(b, q, 1, epsilon, direction)
         two = laplace_delta(b, q, 2, epsilon, direction)
     lower, upper = delta_bounds([(pair, 1)], epsilon)
@@ -296,7 +296,7 @@ def test_different_mechanisms_compose() -> None:
         (sampled_gaussian(0.1, 2.0, "add"), 1),
     ],
 )
-@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
+@pytest.mark.parametrize("delta", [1e-12, 0.3])
 def test_epsilon_inverts_delta(part: tuple[DominatingPair, int], delta: float) -> None:
     composition = Composition([part], rtol=1e-4)
     lower, upper = composition.epsilon_bounds(delta)
@@ -312,7 +312,7 @@ def test_extreme_counts_and_rates_stay_bounded() -> None:
         ((sampled_gaussian(0.01, 4.0), 10**9), 4000.0),
         ((sampled_gaussian(0.01, 0.1), 10_000), 5000.0),
     ):
-        lower, upper = delta_bounds([part], epsilon, max_points=2**18)
+        lower, upper = delta_bounds([part], epsilon, max_points=2**16)
         assert 0.0 <= lower <= upper <= 1.0
 
 

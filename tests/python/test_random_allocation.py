@@ -165,9 +165,7 @@ def test_far_tail():
     assert 0.99e-100 <= high <= 1e-100 * (1.0 + 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("noise", "steps", "delta"), [(10.0, 100, 1e-30), (0.5, 1000, 1e-40), (1.0, 100, 1e-40)]
-)
+@pytest.mark.parametrize(("noise", "steps", "delta"), [(10.0, 100, 1e-30), (1.0, 100, 1e-40)])
 def test_tails_are_narrow_in_both_directions(noise, steps, delta):
     accountant = epoch(noise, steps)
     for direction in ("remove", "add"):

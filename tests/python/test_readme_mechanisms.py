@@ -16,6 +16,7 @@ from renyi.mechanisms import FixedSizeSampled, Mechanism, PoissonSampled, Privac
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 ONLY: dict[str, Adjacency] = {
     "FixedSizeSampled": "replace_one",
+    "Shuffled": "replace_one",
     "ShuffledBatches": "zero_out",
     "TreeAggregation": "zero_out",
     "MatrixMechanism": "zero_out",

@@ -30,7 +30,7 @@ from renyi.reference import (
 )
 from renyi.reference._pairs import worst_of_range
 
-ORDERS = (1, 1.5, 2, 7.25, 40)
+ORDERS = (1, 1.5, 7.25)
 DIGITS = 20
 
 
@@ -155,7 +155,7 @@ def test_pure_dp_is_randomized_response(alpha):
 
 
 @pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.01, 20.0])
 def test_bounded_range_is_the_worst_pair(epsilon, alpha):
     value = rdp_bounded_range(epsilon, alpha, digits=DIGITS)
     for direction in ("remove", "add"):  # one finds t, the other epsilon - t
@@ -341,7 +341,7 @@ def test_selection_bounds_hold():
 
         alpha = 1 + mp.mpf(10) ** rng.uniform(-1, 1.5)
         gamma = mp.mpf(10) ** rng.uniform(-2, -0.1)
-        for eta in (-0.5, 0, 1, 3.0):
+        for eta in (-0.5, 0, 3.0):
             mean = (
                 eta * (1 - gamma) / (gamma * (1 - gamma**eta))
                 if eta
@@ -394,8 +394,8 @@ def test_allocation_of_two_steps_is_the_integral():
         return (mp.exp((2 * x - 1) / (2 * sigma**2)) + mp.exp((2 * y - 1) / (2 * sigma**2))) / 2
 
     def moment(order):
-        h = mp.mpf(1) / 5  # the trapezoidal rule converges geometrically
-        grid = [i * h for i in range(-50, 75)]
+        h = mp.mpf(2) / 5  # the trapezoidal rule converges geometrically
+        grid = [i * h for i in range(-25, 38)]
         weights = [mp.npdf(x, 0, sigma) * h for x in grid]
         terms = (
             v * w * ratio(x, y) ** order

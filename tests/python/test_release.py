@@ -113,7 +113,7 @@ def test_counts_are_drawn_by_their_law(how, adjacency):
 def test_the_law_of_a_count_costs_no_more_than_was_charged(how, adjacency):
     release = ample(adjacency).count([True], **how)
     account = PLDAccountant(adjacency=adjacency).compose(release.mechanism)
-    for epsilon in (0.0, 0.1, 0.3, 0.69, 1.0, 2.0):
+    for epsilon in (0.0, 0.3, 1.0):
         delta = sum(
             max(mp.mpf(0), mass(release, k) - mp.exp(epsilon) * mass(release, k, at=1))
             for k in range(-200, 201)
@@ -142,7 +142,7 @@ def test_a_replaced_record_in_a_histogram_costs_no_more_than_was_charged(how):
 @pytest.mark.parametrize("how", [{"epsilon": 1.0}, {"rho": 0.5}, {"noise": Laplace(3.0)}], ids=str)
 def test_sums_are_drawn_by_their_law(how):
     releases, records = ample(), [0.3, 2.5, -1.0]
-    drawn = [releases.sum(records, lower=-1, upper=2, **how) for _ in range(8000)]
+    drawn = [releases.sum(records, lower=-1, upper=2, **how) for _ in range(2500)]
     release = drawn[0]
     exact = Fraction(round(0.3 * 2**34), 2**34) + 1  # 3 = 2^34 2^-34 .. clipped: 0.3 + 2 - 1
     values = np.array([found.value for found in drawn])
@@ -440,7 +440,7 @@ def test_a_record_of_another_type_moves_no_choice():
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("how", [{"epsilon": 0.5}, {"rho": 0.1}], ids=str)
-@pytest.mark.parametrize("times", [400, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [200, pytest.param(2000, marks=pytest.mark.slow)])
 def test_intervals_hold_as_often_as_they_say(how, adjacency, times):
     releases = ample(adjacency, seed=5)
     records = np.array([0.0, 1.0, 3.0, 10.0] * 20)

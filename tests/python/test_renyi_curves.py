@@ -164,7 +164,7 @@ def slack_of(truth):
 @pytest.mark.parametrize("name", EXACT)
 def test_containment(name):
     family, rng = EXACT[name], random.Random(name)
-    for _ in range(COUNTS.get(name, 60)):
+    for _ in range(COUNTS.get(name, 30)):
         parameters = family.draw(rng)
         curve = family.curve(*parameters)
         for alpha in {rng.choice(ORDERS), 1 + log_uniform(rng, 1e-9, 1e5)}:
@@ -284,7 +284,7 @@ def check_bound(curve, truth, alpha, widest):
 @pytest.mark.parametrize("kind", ["general", "tight", "lower"])
 def test_poisson_bounds(kind):
     rng = random.Random(kind)
-    for _ in range(60):
+    for _ in range(25):
         base, function, most = draw_base(rng)
         q, alpha = rate(rng), draw_order(rng, 300)
         curve = base.poisson_bound(q, kind)

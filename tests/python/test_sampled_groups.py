@@ -11,10 +11,12 @@ import math
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import binom, norm
+from scipy.stats import binom, laplace, norm
 
 from renyi import (
     CorrelatedGaussian,
+    DiscreteGaussian,
+    DiscreteLaplace,
     Gaussian,
     GaussianMixture,
     GroupSampled,
@@ -26,6 +28,7 @@ from renyi import (
     UnsupportedMechanismError,
 )
 from renyi._engine import LossComposition, Pair
+from renyi.accountants._groups import Chain
 
 # sigma, q, m, epsilon at delta 1e-6 after 1,000 steps: removal, insertion. By connected dots and a
 # Fourier transform, extrapolated to a width of 0: right to about 1e-6 of itself and its last digit.
@@ -97,15 +100,25 @@ def aligned_delta(epsilon, sigma, weights, removal):
     return norm.cdf(low / sigma) - math.exp(epsilon) * (weights * norm.cdf((low - k) / sigma)).sum()
 
 
-def not_aligned(moves, q, sigma, edges):
+def normal_cells(ends):
+    return np.where(ends[1:] < 0, np.diff(norm.cdf(ends)), -np.diff(norm.sf(ends)))
+
+
+def laplace_cells(ends):
+    cells = np.where(ends[1:] < 0, np.diff(laplace.cdf(ends)), -np.diff(laplace.sf(ends)))
+    cells[0] += laplace.cdf(ends[0])
+    cells[-1] += laplace.sf(ends[-1])
+    return cells
+
+
+def not_aligned(moves, q, sigma, edges, cells=normal_cells):
     """Masses of cells with and without the group, whose records move a query in several dimensions.
 
     Of cells, so that the divergence of the masses is at most that of the densities.
     """
 
     def masses(centre):
-        ends = [(edges - place) / sigma for place in centre]
-        sides = [np.where(x[1:] < 0, np.diff(norm.cdf(x)), -np.diff(norm.sf(x))) for x in ends]
+        sides = [cells((edges - place) / sigma) for place in centre]
         return functools.reduce(np.multiply.outer, sides)
 
     with_group = 0.0
@@ -183,6 +196,81 @@ def test_records_that_come_instead(settings):
     assert "or up to 2 instead" in step.describe()
     with pytest.raises(UnsupportedMechanismError, match="come instead"):
         PLDAccountant(adjacency="replace_one").compose(step)
+
+
+@pytest.mark.parametrize("settings", [8, pytest.param(500, marks=pytest.mark.slow)])
+def test_groups_of_laplace_noise(settings):
+    """Vectors of L1 norm 1 in two dimensions, in any directions; aligned records reach the pair."""
+    random, edges = np.random.default_rng(11), np.linspace(-6.0, 6.0, 241)
+    for _ in range(settings):
+        removed, added = int(random.integers(1, 4)), int(random.integers(0, 3))
+        q, scale = float(random.choice([0.02, 0.2, 0.6])), float(random.choice([0.7, 1.0, 4.0]))
+        step = PLDAccountant().compose(GroupSampled(Laplace(scale), q, removed, added))
+        moves = random.laplace(size=(removed + added, 2)) * random.choice([0.1, 1.0], size=2)
+        moves /= np.abs(moves).sum(axis=1, keepdims=True)
+        aligned = np.array([[1.0, 0.0]] * removed + [[-1.0, 0.0]] * added)
+        for all_moves, share in ((moves, 0.0), (aligned, 0.95)):
+            p = not_aligned(all_moves[:removed], q, scale, edges, laplace_cells)[0]
+            other = not_aligned(all_moves[removed:], q, scale, edges, laplace_cells)[0]
+            for epsilon in (0.0, 0.3, 1.0):
+                grown = math.exp(epsilon)
+                for a, b, direction in ((p, other, "remove"), (other, p, "add")):
+                    reached = np.maximum(a - grown * b, 0.0).sum()
+                    low, high = step.get_delta_bounds(epsilon, direction=direction)
+                    assert share * low <= reached + 1e-3 * share
+                    assert reached <= high + 1e-13
+
+
+@pytest.mark.parametrize("settings", [12, pytest.param(1000, marks=pytest.mark.slow)])
+def test_groups_of_noise_on_integers(settings):
+    """Records that move an integer by different amounts, up or down, by sums of all outcomes."""
+    random = np.random.default_rng(13)
+    for _ in range(settings):
+        kind = random.choice([DiscreteGaussian, DiscreteLaplace])
+        records = int(random.integers(1, 5)), int(random.integers(0, 3))
+        q, scale = float(random.choice([0.02, 0.2, 0.6])), float(random.choice([0.6, 2.0, 5.0]))
+        most = int(random.integers(1, 4))
+        step = PLDAccountant().compose(GroupSampled(kind(scale, most), q, *records))
+        x = np.arange(-300, 301)
+
+        def masses(moves, kind=kind, q=q, scale=scale, x=x):
+            total = 0.0
+            for drawn in itertools.product((0, 1), repeat=len(moves)):
+                far = np.abs(x - np.dot(drawn, moves)) / scale
+                depth = 0.5 * far**2 if kind is DiscreteGaussian else far
+                chance = q ** sum(drawn) * (1.0 - q) ** (len(moves) - sum(drawn))
+                total = total + chance * np.exp(-depth)
+            return total / total.sum()
+
+        worst = [np.full(n, sign * most) for n, sign in zip(records, (1, -1), strict=True)]
+        any_moves = [random.integers(-most, most + 1, size=n) for n in records]
+        for moves, is_worst in ((worst, True), (any_moves, False)):
+            p, other = (masses(one.tolist()) for one in moves)
+            for epsilon in (0.0, 0.3, 1.0):
+                for a, b, direction in ((p, other, "remove"), (other, p, "add")):
+                    reached = np.maximum(a - math.exp(epsilon) * b, 0.0).sum()
+                    low, high = step.get_delta_bounds(epsilon, direction=direction)
+                    assert reached <= high * (1.0 + 1e-9) + 1e-14
+                    assert not is_worst or low <= reached * (1.0 + 1e-9) + 1e-14
+                    assert not is_worst or high <= reached * (1.0 + 1e-4) + 1e-14
+
+
+@pytest.mark.parametrize("noise", [Laplace(5.0), DiscreteLaplace(5.0), DiscreteGaussian(4.0)])
+def test_groups_of_other_noise_in_compositions(noise):
+    """Below the chain of neighbours, above one record, and with the moments of whole orders."""
+    run = PLDAccountant().compose(PoissonSampled(noise, 0.05), 10)
+    one = run._curve_of(None, 1e-5)
+    chain = float(Chain(one, one, 3).delta(0.1))
+    low, high = run.get_delta_bounds(0.1, group_size=3)
+    assert run.get_delta(0.1) < low <= high <= chain
+    replaced = PLDAccountant(adjacency="replace_one").compose(PoissonSampled(noise, 0.05), 10)
+    assert replaced.get_delta(0.1, group_size=3) > high
+    group = PoissonSampled(noise, 0.05).for_group(3)
+    assert Mechanism.from_json(group.to_json()) == group
+    assert PoissonSampled(noise, 1.0).for_group(3) == noise.for_group(3)
+    if not isinstance(noise, DiscreteGaussian):
+        above = RDPAccountant().compose(group, 10).get_epsilon(1e-6)
+        assert above >= PLDAccountant().compose(group, 10).get_epsilon(1e-6)
 
 
 @pytest.mark.parametrize(("sigma", "q", "m"), [(1.0, 0.01, 3), (2.0, 0.3, 16), (0.5, 0.05, 2)])

@@ -64,7 +64,7 @@ LAWS = {
 @pytest.mark.parametrize("law", LAWS)
 def test_finite_mechanisms_in_every_order(law):
     phi, rng, ratios, parts = generating_function(*law), np.random.default_rng(7), [], []
-    for _ in range(3):
+    for _ in range(2):
         p, q = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
         p, q = 0.6 * p + 0.4 * q, q
         orders = np.array(list(itertools.permutations(range(5))))
@@ -79,7 +79,7 @@ def test_finite_mechanisms_in_every_order(law):
                 worst = np.maximum(one - math.exp(epsilon) * other, 0.0).sum(axis=1).max()
                 low, bound = accountant.get_delta_bounds(epsilon, direction=direction)
                 assert bound >= worst * (1 - 1e-12)
-                assert low <= min(bound, worst * 1.01)  # by coins its outcomes have parts
+                assert low <= bound  # where coins divide outcomes, it may be above all orders
                 if worst > 1e-3:
                     ratios.append(worst / bound)
                     parts.append(low / worst)
@@ -163,6 +163,7 @@ def test_pure_limits(shape, limit, base, gamma):
     least = alone + (shape + 1) * math.log((1 + e + k * e) / (1 + e + k))
     run = PLDAccountant().compose(RepeatAndSelect(base, mean_of(shape, gamma), shape))
     assert run.get_epsilon(0.0) <= least * (1 + 1e-4)
+    assert run.get_epsilon_bounds(0.0)[0] >= 0.94 * least
     assert run.get_epsilon(0.0) >= least * (1 - 1e-9) or isinstance(base, Laplace)
     assert (0.99 if gamma < 1e-3 else 0.5) * limit * alone < least < limit * alone
 

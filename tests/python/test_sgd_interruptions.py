@@ -137,7 +137,7 @@ def test_every_line_of_a_load_may_be_interrupted():
         second.goes_on(here)
         assert second.recorded >= 4
         assert second.optimizer.steps == 4
-        count += 19 if count < 500 else 1
+        count += 41 if count < 500 else 1
 
 
 def test_a_load_that_was_interrupted_is_no_branch():

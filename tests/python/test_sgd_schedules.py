@@ -17,6 +17,7 @@ from renyi.sgd import (
     DPSGD,
     SGD,
     Adam,
+    AdamBC,
     AdamW,
     ClipAccumulator,
     ClipGroups,
@@ -286,7 +287,7 @@ def test_two_things_do_not_move_one_norm():
 # --- learning rates and weight decay
 
 
-@pytest.mark.parametrize("rule", [SGD, Adam, AdamW])
+@pytest.mark.parametrize("rule", [SGD, Adam, AdamBC, AdamW])
 def test_rates_follow_their_schedule_and_are_saved(rule):
     w, v = np.ones(3), np.ones(3)
     own = [[np.zeros(3) for _ in range(rule(0.1).slots)] for _ in range(2)]
@@ -485,3 +486,25 @@ def test_groups_that_do_not_fit_are_refused():
         DPSGD([np.zeros(s) for s in SHAPES], plan, SGD(0.1), clipping=GROUPS, clip_norm=norm)
     with pytest.raises(ValueError, match="max_grad_norm must be the same in sums"):
         clip_and_sum(grads(), 1.0, clipping=GROUPS) + clip_and_sum(grads(), 1.0)
+
+
+def test_adam_without_the_noise_in_its_second_moment():
+    """Noise of a known size, mean 0.3 a step: the corrected root is that of the mean alone."""
+    rng = np.random.default_rng(1)
+    w, slots = np.zeros(20_000), [np.zeros(20_000), np.zeros(20_000)]
+    rule = AdamBC(0.1, beta1=0.0, beta2=0.999, stability=1e-3, noise_std=2.0)
+    for step in range(1, 2001):
+        gradient = 0.3 + 2.0 * rng.normal(size=w.size)
+        before = w.copy()
+        rule.update(w, gradient, slots, step)
+    corrected = slots[1] / (1.0 - 0.999**2000) - 4.0
+    assert corrected.mean() == pytest.approx(0.09, abs=0.01)
+    expected = 0.1 * gradient / np.sqrt(np.maximum(corrected, 1e-6))
+    np.testing.assert_allclose(before - w, expected, rtol=1e-6)
+    plain, same = np.zeros(3), np.zeros(3)
+    moments = [[np.zeros(3), np.zeros(3)] for _ in range(2)]
+    AdamBC(0.1, stability=1e-30).update(plain, np.array([1.0, -2.0, 3.0]), moments[0], 1)
+    Adam(0.1, stability=1e-30).update(same, np.array([1.0, -2.0, 3.0]), moments[1], 1)
+    np.testing.assert_allclose(plain, same, rtol=1e-12)
+    with pytest.raises(ValueError, match="noise_std must be"):
+        AdamBC(0.1, noise_std=-1.0)

@@ -36,7 +36,7 @@ def excess(masses, epsilon):
     return mp.fsum(max(p - mp.exp(epsilon) * q, mp.zero) for p, q in masses)
 
 
-@pytest.mark.parametrize(("variance", "shift"), [(0.5, 1), (10.0, 1), (10.0, 3), (100.0, 4)])
+@pytest.mark.parametrize(("variance", "shift"), [(0.5, 1), (10.0, 3), (100.0, 4)])
 @pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
 def test_skellam(variance, shift, adjacency):
     moved = shift * (2 if adjacency == "replace_one" else 1)
@@ -70,11 +70,11 @@ def skellam_masses(variance, size):
 
 @pytest.mark.parametrize(
     "variance",
-    [0.05, 2.0, 64.0, *(pytest.param(v, marks=pytest.mark.slow) for v in (0.5, 10.0, 400.0))],
+    [0.05, 64.0, *(pytest.param(v, marks=pytest.mark.slow) for v in (0.5, 2.0, 10.0, 400.0))],
 )
 def test_skellam_divergences_are_below_the_theorems(variance):
     """Agarwal, Kairouz and Liu's bound at whole orders, and its chords between them."""
-    orders, shifts = [1.5, 2.0, 2.5, 3.0, 7.0, 20.0, 33.3, 64.0], [1, 2, 5, 12]
+    orders, shifts = [1.5, 2.0, 7.0, 20.0, 33.3, 64.0], [1, 2, 12]
     with mp.workdps(30):
         size = int(900 + 2 * variance)  # terms are largest before alpha s + v
         laws = skellam_masses(variance, size + max(shifts) + 1)
@@ -156,7 +156,7 @@ def test_the_best_step_has_the_least_mean_noise():
 
 ADDED = [(1,), (3,), (1, 1), (2, -1)]
 SIGMAS = [0.3, 0.6, 1.2]
-RATES = [0.001, 0.1, 0.7]
+RATES = [0.001, 0.7]
 WHOLE, BETWEEN = [2, 3, 4], [1.5, 2.4, 3.8]
 
 

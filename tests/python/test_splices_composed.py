@@ -131,7 +131,7 @@ REPLACED = [
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("uses", [1, 30, 1000])
+@pytest.mark.parametrize("uses", [1, 1000])
 def test_no_lower_end_exceeds_what_another_accountant_proves(
     adjacency: str, mechanism: Mechanism, uses: int
 ) -> None:

@@ -146,7 +146,7 @@ def test_broadcasting(f):
 
 
 @each("f", TERNARY)
-@each("count", [1, 2, 255, 256, 257, 700])
+@each("count", [1, 255, 257])
 def test_one_mechanism_many_orders_equals_one_by_one(f, count):
     whole = "binomial" in f.__name__
     orders = np.arange(2, count + 2) if whole else np.linspace(1.0, 30.0, count)
@@ -409,8 +409,8 @@ def test_extreme_arguments_come_to_an_end():
     code = """
 from renyi import Gaussian, PLDAccountant, PoissonSampled, special
 for sigma in (1e-300, 1e-20, 1e-6, 1e-3):
-    for q in (5e-324, 1e-300, 1e-12, 0.2, 1.0):
-        for alpha in (-1e6, -1.0, 0.0, 1.0, 1.0 + 2.0**-52, 1.5, 2.0, 1e6):
+    for q in (5e-324, 1e-12, 0.2, 1.0):
+        for alpha in (-1e6, 0.0, 1.0, 1.0 + 2.0**-52, 1.5, 1e6):
             for name in special.__all__:
                 f = getattr(special, name)
                 if f.nin == 4:

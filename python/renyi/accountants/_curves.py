@@ -17,7 +17,6 @@ Array = npt.NDArray[np.float64]
 
 SHARES = np.linspace(0.1, 0.9, 9)  # of epsilon, or of delta, that removal takes
 ROUNDING = 1.0 + 2.0**-49
-NARROW = 1e-3  # of delta; beyond, lattices are asked, too
 MARGIN = 0.5  # by which epsilon may exceed that of Poisson samples at first
 
 
@@ -49,6 +48,23 @@ class SmallerCurve:
     def delta_brackets(self, epsilons: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
         return _smaller([curve.delta_brackets(epsilons) for curve in self._curves])
+
+
+class AboveCurve:
+    """The upper ends of a curve that is above another one, of which the lower ends are."""
+
+    def __init__(self, lower: Curve, upper: Curve) -> None:
+        self._lower, self._upper = lower, upper
+
+    def epsilon_brackets(self, deltas: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        low, high = (curve.epsilon_brackets(deltas) for curve in (self._lower, self._upper))
+        return np.stack([low[0], high[1]])
+
+    def delta_brackets(self, epsilons: Array) -> Array:
+        """Return lower and upper ends, of shape (2, n)."""
+        low, high = (curve.delta_brackets(epsilons) for curve in (self._lower, self._upper))
+        return np.stack([low[0], high[1]])
 
 
 def _smaller(brackets: list[Array]) -> Array:
@@ -191,18 +207,19 @@ class NearlyPoissonCurve:
     slack : float
         T tau, or the sum of them.
     otherwise : Curve
-        What to intersect with where that is not narrow.
+        What to intersect with where T tau (1 + e^epsilon) is more than ``narrow`` times delta.
     """
 
-    def __init__(self, poisson: Curve, slack: float, otherwise: Curve) -> None:
+    def __init__(self, poisson: Curve, slack: float, otherwise: Curve, narrow: float) -> None:
         self._poisson, self._slack, self._otherwise = poisson, slack * (1.0 + 2.0**-48), otherwise
+        self._narrow = narrow
 
     def delta_brackets(self, epsilons: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
         off = self._off(epsilons)
         low, high = self._poisson.delta_brackets(epsilons)
         result = np.array([np.maximum(down(low - off), 0.0), np.minimum(up(high + off), 1.0)])
-        far = np.flatnonzero(~(off <= NARROW * result[0]))
+        far = np.flatnonzero(~(off <= self._narrow * result[0]))
         if far.size:
             _intersect(result, far, self._otherwise.delta_brackets(epsilons[far]))
         return result
@@ -215,7 +232,7 @@ class NearlyPoissonCurve:
         high = self._least(deltas, most)
         high = self._least(deltas, high)  # less is off there
         result = np.array([low, high])
-        far = np.flatnonzero(~(self._off(high) <= NARROW * deltas))
+        far = np.flatnonzero(~(self._off(high) <= self._narrow * deltas))
         if far.size:
             _intersect(result, far, self._otherwise.epsilon_brackets(deltas[far]))
         return result

@@ -51,7 +51,8 @@ class GroupCurve:
         self._own, self._other, self._size = own, other, size
 
     @cached_property
-    def _chain(self) -> Chain:
+    def chain(self) -> Chain:
+        """Tests between the ends of the chain."""
         return Chain(self._own, self._other, self._size)
 
     def epsilon_brackets(self, deltas: Array) -> Array:
@@ -69,18 +70,18 @@ class GroupCurve:
         """Return lower and upper ends, of shape (2, n)."""
         result = self._own.delta_brackets(epsilons)
         for i, epsilon in enumerate(epsilons.tolist()):
-            result[1, i] = max(self._chain.delta(epsilon), result[0, i])
+            result[1, i] = max(self.chain.delta(epsilon), result[0, i])
         return result
 
     def _epsilon(self, delta: float, start: float) -> float:
         """Return an epsilon at which the chain's delta is small enough, about the least."""
         if delta == 0.0:  # the largest losses add up
             return math.inf
-        if self._chain.delta(0.0) <= delta:
+        if self.chain.delta(0.0) <= delta:
             return 0.0
         start = min(max(start, LEAST_EPSILON), MOST_EPSILON)
         return smallest_argument(
-            self._chain.delta, delta, start, LEAST_EPSILON, MOST_EPSILON, tolerance=CLOSE
+            self.chain.delta, delta, start, LEAST_EPSILON, MOST_EPSILON, tolerance=CLOSE
         )
 
 
@@ -106,6 +107,8 @@ ADDED, MOST_LINES = 16, 2000  # lines a turn adds, and in all
 NO_GAIN = 1e-8  # relative gain of a turn that ends them
 MOST_CORNERS = 2000  # lines times neighbours; where there are more, g is smooth
 LEAST = 1e-320
+LEAST_OF_PROFILE = 1e-20  # delta of one record
+LEARNT, PROFILE_POINTS = 16, 800
 
 Sloped = tuple[Array, Array, Array]
 Slopes = Callable[[Exceeded, Array, Array, Array], Sloped]
@@ -154,6 +157,25 @@ class Chain:
             if best > before * (1.0 - NO_GAIN) or not self._learn(np.concatenate(shares)):
                 break
         return min(best, 1.0)
+
+    def profile(self) -> tuple[Array, Array]:
+        """Return epsilons, rising from 0, and deltas between the ends, rounded up, to tiny ones."""
+        ends = [self.delta(0.0)]
+        if not 0.0 < ends[0] < 1.0:
+            return np.zeros(1), np.array(ends)
+        infinite = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
+        least = np.array([max(LEAST_OF_PROFILE, infinite * (1.0 + 1e-6))])
+        most = self._size * min(float(self._own.epsilon_brackets(least)[1, 0]), LARGEST_EPSILON)
+        for epsilon in np.linspace(0.0, most, LEARNT)[1:].tolist():
+            ends.append(self.delta(epsilon))
+        model, found = Exceeded(self._lines), {0.0: ends[0], most: ends[-1]}
+        z = np.linspace(-FARTHEST, FARTHEST, PROFILE_POINTS)
+        for shares in self._supporting(model, self._corner_slopes, z).T:
+            epsilon = math.fsum(shares)
+            if 0.0 < epsilon < most:  # rounded up: it holds there, too
+                found[math.nextafter(epsilon, math.inf)] = self._certified(shares)
+        epsilons = np.array(sorted(found))
+        return epsilons, np.array([found[epsilon] for epsilon in epsilons.tolist()])
 
     def _learn(self, shares: Array) -> bool:
         """Keep the lines of some shares; return whether there were new ones."""

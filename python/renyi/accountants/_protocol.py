@@ -69,11 +69,12 @@ class Accountant(Risks[Part]):
             Of the neighbouring pair; by default the worse of both. Only where an accountant has
             a curve for each: `PLDAccountant`, unless records are replaced.
         rtol : float
-            In [1e-8, 0.1]: how far above the exact value the answer may be where lattices give it,
+            In [1e-8, 0.5]: how far above the exact value the answer may be where lattices give it,
             as a relative width of delta. Further where they reach their cap.
         group_size : int
             In [1, 1000]: what holds for a person with so many records, all of which are there or
             none, or all of which are replaced; with a direction, where they are removed, or added.
+            Where some are removed and others added: `GroupSampled`, with ``instead``.
 
         Returns
         -------
@@ -444,9 +445,9 @@ class Accountant(Risks[Part]):
 
 def rtol_of(value: Any) -> float:
     """Return a relative width that lattices can reach."""
-    if type(value) is float and 1e-8 <= value <= 0.1:
+    if type(value) is float and 1e-8 <= value <= 0.5:
         return value
-    return number_in(value, "rtol", Range(1e-8, 0.1))
+    return number_in(value, "rtol", Range(1e-8, 0.5))
 
 
 def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:

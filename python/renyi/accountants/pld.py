@@ -25,6 +25,7 @@ from renyi._engine import (
     wide_brackets,
 )
 from renyi.accountants._curves import (
+    AboveCurve,
     Array,
     AttainedCurve,
     Curve,
@@ -32,11 +33,13 @@ from renyi.accountants._curves import (
     ReplacedCurve,
     SmallerCurve,
 )
+from renyi.accountants._groups import GroupCurve
 from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant
 from renyi.accountants.rdp import RDPAccountant
-from renyi.mechanisms import Mechanism
-from renyi.mechanisms.algebra import AllocatedEpoch, UnsupportedMechanismError
+from renyi.mechanisms import Mechanism, PrivacyLoss
+from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve, UnsupportedMechanismError
+from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
     LITTLE_NOISE,
     SMALLEST_RATE,
@@ -44,14 +47,16 @@ from renyi.mechanisms.steps import (
     step_pair,
     within_domain,
 )
+from renyi.pairs import DiscretePair
 from renyi.tradeoff import GaussianLimit, central_limit, compose_mu
 
 Part = SampledStep | Mechanism
-Lattice = Callable[[], LossComposition]
+Lattice = Callable[[], LossCurve]
 PairName = Literal["remove", "add", "replace_one"]
 Answers = list[tuple[float, ...]]  # an argument and the value there
 
 LARGEST_SLACK = 1e-3  # in all, where truncated samples may be looked at as if nothing were cut
+NARROW, NARROW_OF_GROUPS = 1e-3, 1e-1  # of delta; beyond, lattices, or chains, are asked, too
 LOSSES_RTOL = 1e-5  # of what lattices answer
 WIDE = 2.0 * LOSSES_RTOL
 ALLOCATED_RTOL = 1e-3
@@ -95,9 +100,10 @@ class PLDAccountant(Accountant[Part]):
     a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much too large. It
     is never too small.
 
-    Groups of records in Poisson samples with Gaussian noise have a pair of their own, a binomial
-    mixture, and take milliseconds; others a chain of neighbours, seconds for hundreds of records,
-    unless all is noise on a query that moves further.
+    Groups of records in Poisson samples have a pair of their own, a binomial mixture, with Gaussian
+    noise, where they take milliseconds, Laplace noise and that on integers; so has noise on a query
+    that moves further. Of the mechanisms that have none a chain of neighbours is composed with the
+    rest, seconds for hundreds of records.
 
     References
     ----------
@@ -122,6 +128,7 @@ class PLDAccountant(Accountant[Part]):
         self._has_samples = False  # of steps
         self._has_groups = False  # of records that are sampled apart
         self._has_little_noise = False  # on samples: lattices tell more where steps differ
+        self._is_alternative = False  # of an accountant
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
@@ -181,13 +188,15 @@ class PLDAccountant(Accountant[Part]):
         curve = WorseCurve(sides, self._renyi_curve)
         if not self._losses:
             return curve
-        known: list[Curve] = [other._curve_of(direction, rtol) for other in self._alternatives()]
-        chained = self._by_removal(rtol)
+        alternatives = self._alternatives()
+        known: list[Curve] = [other._curve_of(direction, rtol) for other in alternatives]
+        # That of an alternative is not below: this takes the least of all on both ways.
+        chained = None if self._is_alternative else self._by_removal(rtol)
         if chained is not None:
             known.append(chained)
         if known:
             return SmallerCurve([curve, *known])
-        return self._without_limits(curve, direction, rtol)
+        return self._without_limits(curve, direction, rtol, 1)
 
     def _sides(self, direction: DirectionName | None) -> tuple[DirectionName, ...]:
         """Return the directions to evaluate: one, if both are known to have the same curve."""
@@ -209,16 +218,20 @@ class PLDAccountant(Accountant[Part]):
             steps = self._curve_of_steps.questions(name) if self._only_steps else None
         if steps is not None:
             lattice = (replaces or self._has_little_noise) and not self._has_groups
-            return Narrowed(steps, self._lattice(side, rtol)) if lattice else steps
+            return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:
             exact = AllocationQuestions(*epoch, side == "remove")
             if epoch.steps > MOST_STEPS_BY_LAW:
                 return exact
             by_law = [(epoch.pair_by_law(side), 1)]
-            return Narrowed(exact, cache(lambda: LossComposition(by_law, rtol, LATTICE_POINTS)))
+            lattice_by_law = cache(lambda: LossComposition(by_law, rtol, LATTICE_POINTS))
+            return Narrowed(exact, lattice_by_law, rtol)
         if self._has_epochs():
             rtol = max(rtol, ALLOCATED_RTOL)
+        single = self._single_use(side)
+        if single is not None:
+            return OnLattice(lambda: single)
         return OnLattice(self._lattice(side, rtol))
 
     def _lattice(self, side: DirectionName, rtol: float) -> Lattice:
@@ -237,6 +250,13 @@ class PLDAccountant(Accountant[Part]):
         """Return whether epochs of random allocation take part."""
         return any(part.has_allocation for part, _ in self._contents()[1])
 
+    def _single_use(self, side: DirectionName) -> LossCurve | None:
+        """Return the curve of the one use that is all there is, if it has one."""
+        steps, losses = self._contents()
+        if steps or len(losses) != 1 or losses[0][1] != 1:
+            return None
+        return losses[0][0].single_use(self._adjacency, side)
+
     def _single_epoch(self) -> AllocatedEpoch | None:
         """Return the epoch of random allocation that is all there is."""
         steps, losses = self._contents()
@@ -246,7 +266,9 @@ class PLDAccountant(Accountant[Part]):
 
     # Other views of the composition, which narrow its brackets or lower wide upper ends.
 
-    def _without_limits(self, curve: Curve, direction: DirectionName | None, rtol: float) -> Curve:
+    def _without_limits(
+        self, curve: Curve, direction: DirectionName | None, rtol: float, size: int
+    ) -> Curve:
         """Return a curve that looks at truncated samples as if nothing were cut, where it may."""
         poisson, slacks = self._blank(), []
         for leaf, count in self._leaves():
@@ -258,7 +280,8 @@ class PLDAccountant(Accountant[Part]):
         slack = math.fsum(slacks)
         if not slacks or slack > LARGEST_SLACK:
             return curve
-        return NearlyPoissonCurve(poisson._curve_of(direction, rtol), slack, curve)
+        narrow = NARROW if size == 1 else NARROW_OF_GROUPS
+        return NearlyPoissonCurve(poisson._curve(direction, rtol, size), slack, curve, narrow)
 
     def _alternatives(self) -> list[PLDAccountant]:
         """Return accountants of other mechanisms that bound the composed ones."""
@@ -269,6 +292,7 @@ class PLDAccountant(Accountant[Part]):
             for leaf, count in leaves:
                 options = leaf.alternatives
                 other.compose(options[min(k, len(options) - 1)] if options else leaf, count)
+            other._is_alternative = True
             result.append(other)
         return result
 
@@ -288,6 +312,8 @@ class PLDAccountant(Accountant[Part]):
         return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in DIRECTIONS))
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
+        if self._single_use("remove") is not None:
+            return None
         parts = self._leaves()
         sides = DIRECTIONS if direction is None else (direction,)
         found: list[list[tuple[Pair, int]]] = [[] for _ in sides]
@@ -304,9 +330,36 @@ class PLDAccountant(Accountant[Part]):
         return AttainedCurve(lattices, math.fsum(errors))
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
-        chained, renyi = super()._group_curve(direction, rtol, size), self._renyi()
+        chained = super()._group_curve(direction, rtol, size)
+        nearly = self._without_limits(chained, direction, rtol, size)
+        if nearly is not chained:
+            return nearly
+        chained, renyi = self._beside_groups(direction, rtol, size) or chained, self._renyi()
         moments = None if renyi is None else renyi.group_moments(size)
         return chained if moments is None else SmallerCurve([chained, moments])
+
+    def _beside_groups(
+        self, direction: DirectionName | None, rtol: float, size: int
+    ) -> Curve | None:
+        """Return the curve where chains of neighbours are taken of some mechanisms only.
+
+        They become one pair beside those of groups. None: of no mechanism the latter is known.
+        """
+        groups, others = self._blank(), self._blank()
+        for leaf, count in self._leaves():
+            group = leaf.for_group(size)
+            if group is None or not groups.supports(group):
+                others.compose(leaf, count)
+            else:
+                groups.compose(group, count)
+        if not groups.mechanisms:
+            return None
+        sides = [others._curve_of(side, LOSSES_RTOL) for side in others._sides(None)]
+        both = [sides[:1] * 2] if len(sides) == 1 else [sides, sides[::-1]]
+        profiles = [GroupCurve(own, other, size).chain.profile() for own, other in both]
+        pair = finite_pair(profiles[0], profiles[-1])
+        groups.compose(PrivacyLoss(DiscretePair(pair.p.tolist(), pair.q.tolist())))
+        return AboveCurve(self._curve_of(direction, rtol), groups._curve_of(direction, rtol))
 
     def _renyi(self) -> RDPAccountant | None:
         """Return the Rényi accountant of the composition, which may have grown, if it takes all."""
@@ -319,7 +372,7 @@ class PLDAccountant(Accountant[Part]):
         return accountant
 
     def _renyi_curve(self) -> Curve | None:
-        if self._has_epochs():
+        if self._has_epochs() or self._single_use("remove") is not None:
             return None  # far above, and it takes long
         accountant = self._renyi()
         return None if accountant is None else accountant._curve_of(None, LOSSES_RTOL)
@@ -413,7 +466,7 @@ class Side(Protocol):
 
 
 class OnLattice:
-    """The curve of the composition of pairs on a lattice, which is built on first use."""
+    """The curve of the composition of pairs on a lattice, or another, built on first use."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
@@ -440,8 +493,9 @@ class OnLattice:
 class Narrowed:
     """The curve of one side, whose wide brackets are intersected with those of a lattice."""
 
-    def __init__(self, side: Side, lattice: Lattice) -> None:
+    def __init__(self, side: Side, lattice: Lattice, rtol: float) -> None:
         self._side, self._other = side, OnLattice(lattice)
+        self._wide = max(WIDE, 2.0 * rtol)
 
     def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
         """Answer epsilon at every delta in [0, 1]."""
@@ -456,7 +510,7 @@ class Narrowed:
     def _narrow(
         self, ask: Callable[[Array, Array, Array], None], values: Array, out: Array, known: Array
     ) -> None:
-        places = [i for i in wide_brackets(out, WIDE) if out[1, i] > known[i]]
+        places = [i for i in wide_brackets(out, self._wide) if out[1, i] > known[i]]
         if places:
             found = np.empty((2, len(places)))
             ask(values[places], found, known[places])

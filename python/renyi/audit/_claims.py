@@ -22,7 +22,15 @@ import numpy.typing as npt
 
 from renyi import special
 from renyi._search import bisected
-from renyi._validation import Range, epsilon_of, integer_of, number_in, probability_of, real_of
+from renyi._validation import (
+    Range,
+    array_of,
+    epsilon_of,
+    integer_of,
+    number_in,
+    probability_of,
+    real_of,
+)
 from renyi.accountants import Accountant, PLDAccountant
 from renyi.mechanisms import Mechanism
 from renyi.noise import SecureGenerator
@@ -39,14 +47,12 @@ SMALLEST = -1000.0  # a p-value's binary logarithm
 
 def scores_of(values: Any, name: str) -> Scores:
     """Return at least four scores."""
-    scores = np.asarray(values)
+    allowed = "a one-dimensional array of at least 4 numbers"
+    scores = array_of(values, name, allowed)
     numbers = scores.dtype.kind in "biuf"
     missing = int(np.isnan(scores).sum()) if numbers else 0
     if not numbers or missing or scores.ndim != 1 or scores.size < 4:
-        raise ValueError(
-            f"{name} must be a one-dimensional array of at least 4 numbers, got {shown(scores)} "
-            f"with {missing} NaN"
-        )
+        raise ValueError(f"{name} must be {allowed}, got {shown(scores)} with {missing} NaN")
     return scores.astype(np.float64)
 
 

@@ -29,9 +29,16 @@ from renyi.calibration._functions import (
     calibrate_noise_multiplier,
     calibrate_sample_rate,
     calibrate_steps,
+    share,
 )
 
-__all__ = ["calibrate", "calibrate_noise_multiplier", "calibrate_sample_rate", "calibrate_steps"]
+__all__ = [
+    "calibrate",
+    "calibrate_noise_multiplier",
+    "calibrate_sample_rate",
+    "calibrate_steps",
+    "share",
+]
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from renyi._validation import (
     FINITE_POSITIVE,
     integer_of,
     number_in,
+    numbers_in,
     probability_of,
     real_of,
     uses_of,
@@ -332,6 +333,73 @@ def calibrate(
     return result
 
 
+def share(
+    mechanisms: Sequence[Callable[[float], Mechanism]],
+    weights: Sequence[float] | None = None,
+    *,
+    target_epsilon: float,
+    target_delta: float,
+    between: tuple[float, float] = (1e-2, 1e5),
+    tolerance: float = 1e-6,
+    accountant: AccountantName = "pld",
+    adjacency: Adjacency = "add_remove",
+) -> tuple[Mechanism, ...]:
+    """Return mechanisms whose composition just meets (epsilon, delta), with noise by weights.
+
+    Parameters
+    ----------
+    mechanisms : sequence of callable
+        Each returns the mechanism for a noise, of which twice as much reveals half as much, such as
+        `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s), 0.01) * 1000``.
+    weights : sequence of float, optional
+        Shares of the budget, each in (0, inf), by default equal ones. The noise of a mechanism is
+        a common number over the root of its share: the variance goes with 1/weight, as Rényi
+        divergences of small noise do.
+    target_epsilon, target_delta : float
+        Of all together. Not (epsilon, delta) are divided, which would waste most of both.
+    between : tuple of two float
+        Range of the common number, which is the noise of a mechanism that has all of the budget.
+    tolerance, accountant, adjacency
+        As for `calibrate`.
+
+    Raises
+    ------
+    UnsupportedMechanismError, TypeError, ValueError
+        As `calibrate`, or if there are no mechanisms or not as many weights.
+
+    Examples
+    --------
+    >>> from renyi import Composed, Gaussian, Laplace, PLDAccountant
+    >>> ages, incomes = share([Gaussian, Laplace], [3, 1], target_epsilon=1.0, target_delta=1e-6)
+    >>> round(ages.noise_multiplier, 3), round(incomes.noise_multiplier, 3)
+    (4.622, 8.006)
+    """
+    makers = list(mechanisms)
+    given = [1.0] * len(makers) if weights is None else list(weights)
+    if not makers or len(given) != len(makers):
+        raise ValueError(
+            f"weights must be one for each of at least one mechanism, got {len(given)} for "
+            f"{len(makers)}"
+        )
+    numbers = numbers_in(given, "weights", FINITE_POSITIVE)
+    total = math.fsum(numbers)
+    roots = [math.sqrt(weight / total) for weight in numbers]
+
+    def made(common: float) -> tuple[Mechanism, ...]:
+        return tuple(make(common / root) for make, root in zip(makers, roots, strict=True))
+
+    found = calibrate(
+        lambda common: Composed(*made(common)),
+        between,
+        target_epsilon=target_epsilon,
+        target_delta=target_delta,
+        tolerance=tolerance,
+        accountant=accountant,
+        adjacency=adjacency,
+    )
+    return made(found)
+
+
 class _Runs:
     """Runs of a mechanism that depends on a number, with cached answers of the accountant.
 
@@ -360,6 +428,7 @@ class _Runs:
 
     def excess_of_both(self, value: float) -> float:
         """Return by how much a run exceeds the target in either direction, within limits."""
+        self._try_wide(value)
         excess = self._target.excess(self._asked(value, None))
         return min(max(excess, -LARGEST_EXCESS), LARGEST_EXCESS)
 
@@ -367,33 +436,50 @@ class _Runs:
         """Return whether a run meets the target."""
         if self._target.decides:
             return self._target.allows(self._asked(value, None))
-        return self._target.is_met(self._shortest(value))
+        return self._target.is_met(self._shortest(value)[0])
+
+    def meets_about(self, value: float) -> bool:
+        """Return whether a run, which is likely far from the target, meets it."""
+        self._try_wide(value)
+        return self.meets(value)
+
+    def _try_wide(self, value: float) -> None:
+        """Have a wide bracket answer for a run if that is enough."""
+        if (value, None) not in self._reached:
+            account, about = self._shortest(value)
+            about = self._target.reached_about(account) if about is None else about
+            if about is not None:
+                self._reached[value, None] = about
 
     def _asked(self, value: float, direction: DirectionName | None) -> float:
         key = value, direction
         if key not in self._reached:
-            account = self.account(value) if direction else self._shortest(value)
+            account = self.account(value) if direction else self._shortest(value)[0]
             self._reached[key] = self._target.reached(account, direction)
         return self._reached[key]
 
-    def _shortest(self, value: float) -> Accountant[Any]:
+    def _shortest(self, value: float) -> tuple[Accountant[Any], float | None]:
         """Return the accountant of a run, or of one of its epochs that misses the target alone.
 
-        Epochs of random allocation take a lattice, up to a second; one has a curve of its own.
+        Epochs of random allocation take a lattice, up to a second; one has a curve of its own. The
+        second number is what a wide bracket says of the epoch.
         """
         mechanism = self._mechanism(value)
         for part, _ in mechanism.parts if isinstance(mechanism, Composed) else ():
+            if part.allocated_epoch is None:
+                continue
             alone = self._accounting.blank().compose(part)
-            if part.allocated_epoch is not None and not self._target.is_met(alone):
-                return alone
-        return self._accounting.blank().compose(mechanism)
+            about = self._target.reached_about(alone)
+            if not (self._target.is_met(alone) if about is None else self._target.allows(about)):
+                return alone, about
+        return self._accounting.blank().compose(mechanism), None
 
 
 def _check_between(unknown: Number, runs: _Runs, first: float, last: float, expected: bool) -> None:
     """Raise unless some values in a range all meet the target, or all miss it."""
     for share in PROBES:
         value = unknown.beside(first, last, share)
-        if value not in (first, last) and runs.meets(value) != expected:
+        if value not in (first, last) and runs.meets_about(value) != expected:
             raise ValueError(
                 "mechanism must reveal more and more from one end of between to the other, got "
                 f"one that {'misses' if expected else 'meets'} {runs.target_name} at {value!r}, "

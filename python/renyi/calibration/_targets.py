@@ -18,6 +18,7 @@ from renyi._adjacency import DirectionName
 from renyi._validation import POSITIVE, Range, number_in, real_of
 from renyi.accountants import Accountant
 
+WIDE = 0.5  # of delta; for the accountants whose time depends on it
 _NORMAL = NormalDist()
 
 
@@ -52,6 +53,10 @@ class Target(ABC):
     @abstractmethod
     def allows(self, reached: float) -> bool:
         """Return whether that number meets the target."""
+
+    def reached_about(self, accountant: Accountant[Any]) -> float | None:
+        """Return the number by which the search goes if a wide bracket of it gives the verdict."""
+        return None
 
     def is_met(self, accountant: Accountant[Any]) -> bool:
         """Return the verdict of an accountant."""
@@ -100,6 +105,12 @@ class EpsilonTarget(Target):
 
     def allows(self, reached: float) -> bool:
         return reached <= self.epsilon
+
+    def reached_about(self, accountant: Accountant[Any]) -> float | None:
+        if not self.by_epsilon:
+            return None
+        low, high = accountant.get_epsilon_bounds(self.delta, rtol=WIDE)
+        return None if low <= self.epsilon < high else high
 
     def is_met(self, accountant: Accountant[Any]) -> bool:
         return accountant.get_epsilon(self.delta) <= self.epsilon

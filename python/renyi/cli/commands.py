@@ -214,6 +214,22 @@ COMMANDS = (
         arguments=("mechanism_file",),
     ),
     Command(
+        "shuffle",
+        "shuffle.shuffle",
+        "what local randomizers are worth where a shuffler hides who sent which report",
+        "Epsilon of the shuffled reports of all users at a given delta, or delta at a given\n"
+        "epsilon; without --local-epsilon or --users the largest and the smallest that meet both.\n"
+        "A record is replaced by another one: the number of users is public.",
+        ("--local-epsilon EPS0 --users N (--delta DELTA | --epsilon EPS)", REST),
+        "  renyi shuffle --local-epsilon 4 --users 100000 --delta 1e-6\n"
+        "  renyi shuffle --users 100000 --epsilon 0.5 --delta 1e-6 \\\n"
+        "                --randomizer randomized-response --choices 20",
+        {
+            "numbers": ("local_epsilon", "users", "one_epsilon", "one_delta"),
+            METHOD: ("randomizer", "choices", "rounds", *PRINTED),
+        },
+    ),
+    Command(
         "ledger",
         "ledger.run",
         "budgets of data sets in one file, charged before anything is released",
@@ -228,17 +244,19 @@ COMMANDS = (
     Command(
         "report",
         "files.report",
-        "a privacy statement for people, as Markdown or one HTML page",
+        "a privacy statement for people and programs: Markdown, one HTML page, JSON, YAML",
         "Parameters, assumptions in plain words, epsilon by both accountants, what an attacker\n"
         "can tell, and warnings: of a run, of a mechanism described in a file, or of a ledger.",
         ("(RUN | --mechanism FILE) --delta DELTA", REST),
         f"  renyi report {RUN} --delta 1e-5 --html report.html\n"
+        f"  renyi report {RUN} --delta 1e-5 --format registry --disclosure told.json\n"
         "  renyi report --ledger privacy.db --dataset census",
         {
             "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta_from_zero"),
             "report": (
                 *("mechanism", "count", "ledger", "dataset", "query"),
-                *("author", "date", "title", "html", "markdown", "certificate"),
+                *("author", "date", "title", "disclosure"),
+                *("format", "html", "markdown", "certificate"),
             ),
             "method": ("adjacency", *DRAWS),
         },

@@ -62,13 +62,25 @@ def _strategy(
     options: argparse.Namespace, setting: Record, epsilon: float, delta: float
 ) -> tuple[str, Strategy, Participation]:
     """Return the name of a strategy, itself, and in which steps records take part."""
-    from renyi.matrix import BLT, BandedToeplitz, FixedEpochs, SquareRoot, Tree, choose_bands
+    from renyi.matrix import (
+        BLT,
+        BandedInverse,
+        BandedToeplitz,
+        FixedEpochs,
+        SquareRoot,
+        Tree,
+        choose_bands,
+    )
 
     steps = setting["steps"]
     whole = FixedEpochs(-(-setting["population"] // setting["batch_size"]))
     if options.strategy == "blt":
         fitted = BLT.optimal(steps, options.buffers, participation=whole)
         return f"{options.buffers} buffers", fitted, whole
+    if options.strategy == "inverse":
+        count = options.bands or min(16, steps)
+        inverse = BandedInverse.optimal(steps, count, participation=whole)
+        return f"inverse of {count} bands", inverse, whole
     if options.strategy == "tree":
         return "tree (Honaker)", Tree(steps), whole
     if options.strategy == "root":

@@ -147,7 +147,7 @@ def report(options: argparse.Namespace) -> int:
     with output.waiting("privacy statement"):
         made = _of_ledger(options) if options.ledger is not None else _of_run(options)
     if options.html is None and options.markdown is None:
-        print(made.to_markdown(), end="")
+        print(getattr(made, f"to_{options.format}")().rstrip("\n"))
     for name, text in ((options.html, made.to_html), (options.markdown, made.to_markdown)):
         if name is not None:
             output.write_text(name, text())
@@ -213,7 +213,16 @@ def _of_run(options: argparse.Namespace) -> Report:
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:
-    return {"date": options.date, "author": options.author, "queries": options.query or ()}
+    from renyi.report import Disclosure
+
+    told = None
+    if options.disclosure is not None:
+        try:
+            told = Disclosure.from_json(read_text(options.disclosure, "--disclosure"))
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"--disclosure: {error}") from None
+    facts = {"date": options.date, "author": options.author, "queries": options.query or ()}
+    return {**facts, "disclosure": told}
 
 
 def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> None:

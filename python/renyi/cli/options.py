@@ -184,9 +184,19 @@ EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
 IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
 DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
 ACCOUNTANTS = ("pld", "rdp")
+RANDOMIZERS = (
+    "any",
+    "randomized-response",
+    "hadamard",
+    "rappor",
+    "oue",
+    "olh",
+    "subset",
+    "laplace",
+)
 COMPARISONS = ("rdp", "gdp")
 METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp", "exact")
-STRATEGIES = ("banded", "blt", "tree", "root")
+STRATEGIES = ("banded", "inverse", "blt", "tree", "root")
 
 
 class _Correlated(argparse.Action):
@@ -331,6 +341,51 @@ OPTIONS = {
         PROBABILITY_OR_NONE,
         dest="delta",
     ),
+    "one_epsilon": Option(
+        "--epsilon",
+        "the epsilon of (epsilon, delta), >= 0",
+        "EPS",
+        type=number_in(NOT_NEGATIVE),
+        dest="epsilon",
+    ),
+    "one_delta": Option(
+        "--delta",
+        "the delta of (epsilon, delta), 0 < delta < 1",
+        "DELTA",
+        type=number_in(PROBABILITY),
+        dest="delta",
+    ),
+    # Shuffled reports.
+    "local_epsilon": Option(
+        "--local-epsilon",
+        "epsilon of every report by itself, > 0",
+        "EPS0",
+        type=number_in(POSITIVE),
+    ),
+    "users": Option(
+        "--users", "number of reports, 1 to 1e9", "N", type=whole_number(1, LARGEST_COUNT)
+    ),
+    "randomizer": Option(
+        "--randomizer",
+        "what every user runs: any (default), of the local epsilon; randomized-response, hadamard, "
+        "rappor, oue, olh or subset, with --choices; laplace, on numbers of [0, 1]",
+        "NAME",
+        choices=RANDOMIZERS,
+        default="any",
+    ),
+    "choices": Option(
+        "--choices",
+        "number of values that a user may hold",
+        "K",
+        type=whole_number(2, LARGEST_COUNT),
+    ),
+    "rounds": Option(
+        "--rounds",
+        "rounds of reports (default 1)",
+        "T",
+        type=whole_number(1, LARGEST_COUNT),
+        default=1,
+    ),
     "max_epsilon": Option(
         "--max-epsilon",
         "stop with exit code 3 if any epsilon is above",
@@ -425,7 +480,7 @@ OPTIONS = {
     "strategy": Option(
         "--strategy", "the matrix of the noise", action=_Correlated, choices=STRATEGIES
     ),
-    "bands": Option("--bands", "of banded; default: the best", "B", type=int),
+    "bands": Option("--bands", "of banded or inverse; default: the best, or 16", "B", type=int),
     "buffers": Option("--buffers", "of blt; default: 4", "M", type=int, default=4),
     "fixed_order": Option(
         "--fixed-order",
@@ -450,6 +505,13 @@ OPTIONS = {
     "date": Option("--date", "of the statement (default: none)", "DATE"),
     "title": Option("--title", "default: Privacy statement", "TEXT"),
     "html": Option("--html", "write one page that needs no network", "FILE"),
+    "format": Option(
+        "--format",
+        "what is printed (default: markdown)",
+        choices=("markdown", "html", "json", "registry", "yaml"),
+        default="markdown",
+    ),
+    "disclosure": Option("--disclosure", "what only the publisher knows, as JSON", "FILE"),
     "markdown": Option("--markdown", "write Markdown (default: print it)", "FILE"),
     "one_run": Option("--one-run", "scores of the canaries of one run", **_FLAG),
     "sequential": Option(

@@ -1,8 +1,9 @@
 """Functions and accountants of other libraries, computed by this one.
 
-This module has the functions that scripts call. `renyi.compat.dp_accounting` (for TensorFlow
-Privacy and JAX-Privacy too) and `renyi.compat.opacus` are accountants for these libraries, which
-have to be installed.
+This module has the functions that scripts call, and `StepCallback` for training loops.
+`renyi.compat.dp_accounting` (for TensorFlow Privacy and JAX-Privacy too), `renyi.compat.opacus` and
+`renyi.compat.pfl` are accountants for these libraries, `renyi.compat.lightning`,
+`renyi.compat.transformers` and `renyi.compat.flower` shells of the callback. They need these.
 
 Everything is rounded to the safe side. docs/migration.md has their calls and ours side by side.
 
@@ -16,5 +17,7 @@ Examples
 """
 
 from renyi.compat._scripts import compute_rdp, get_privacy_spent
+from renyi.compat._steps import StepCallback
 
-__all__ = ["compute_rdp", "get_privacy_spent"]
+__all__ = ["StepCallback", "compute_rdp", "get_privacy_spent"]
+__dir__ = __all__.copy

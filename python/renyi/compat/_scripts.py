@@ -74,7 +74,8 @@ def get_privacy_spent(
     Parameters
     ----------
     orders, rdp : float or array_like of float
-        Distinct orders above 1 and the divergence of each. Orders above 1e6 are not used.
+        Distinct orders of at least 1, not 1 alone, and the divergence of each. The order 1 says
+        nothing of small delta and is not used, nor are orders above 1e6.
     target_eps, target_delta : float, optional
         One of them, as in TensorFlow Privacy.
     delta : float, optional
@@ -118,6 +119,9 @@ def get_privacy_spent(
 
 
 def _accountant_of(orders: npt.NDArray[Any], rdp: npt.NDArray[Any]) -> RDPAccountant:
+    if orders.shape == rdp.shape and (orders > 1.0).any():
+        kept = orders != 1.0
+        orders, rdp = orders[kept], rdp[kept]
     curve = RDPCurve(orders.tolist(), rdp.tolist())
     used = [order for order in curve.orders if order <= LARGEST_ORDER]
     return RDPAccountant(orders=used).compose(curve)

@@ -2,7 +2,7 @@
 
 ``PrivacyEngine(accountant="renyi-pld")`` then trains, saves checkpoints and resumes as with the
 accountants of Opacus, whose assumptions stay: Poisson samples of rate 1/len(data_loader), one
-record added or removed.
+record added or removed. The `PrivacyEngine` of this module refuses loaders of other samples.
 
 Examples
 --------
@@ -20,7 +20,13 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
+import opacus
 from opacus.accountants import IAccountant, register_accountant
+from opacus.utils.uniform_sampler import (
+    DistributedUniformWithReplacementSampler,
+    UniformWithReplacementSampler,
+)
+from torch.utils.data import BatchSampler, DistributedSampler, RandomSampler, SequentialSampler
 
 from renyi.accountants import Accountant
 from renyi.accountants import PLDAccountant as OwnPLDAccountant
@@ -30,7 +36,9 @@ from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
 
 __all__ = [
     "PLDAccountant",
+    "PrivacyEngine",
     "RenyiAccountant",
+    "check_loader",
     "from_history",
     "get_noise_multiplier",
     "to_history",
@@ -90,8 +98,9 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
     """Called with the mechanism of a step and 1 before the step is recorded and taken.
 
     ``engine.accountant.charge = functools.partial(ledger.charge, "the data set")`` charges a
-    `renyi.Ledger`; what it raises ends the training with the step not taken. It is no part of a
-    checkpoint, and what one has released is not charged again.
+    `renyi.Ledger`, and ``.charge = steps.compose`` a `StepCallback`; what it raises ends the
+    training with the step not taken. It is no part of a checkpoint, and what one has released is
+    not charged again.
     """
 
     _MECHANISM: ClassVar[str]
@@ -166,6 +175,75 @@ class RenyiAccountant(_Plug):
     ) -> float:
         """Return epsilon, rounded up."""
         return self.get_privacy_spent(delta=delta, alphas=alphas)[0]
+
+
+POISSON = (UniformWithReplacementSampler, DistributedUniformWithReplacementSampler)
+
+
+def check_loader(data_loader: Any, poisson_sampling: bool = True) -> None:
+    """Refuse a loader whose batches are not what the accountants of Opacus assume.
+
+    Parameters
+    ----------
+    data_loader : torch.utils.data.DataLoader
+        With ``poisson_sampling`` of all records in any order, each once: Opacus draws Poisson
+        samples instead. Weights would be lost, and with other numbers of records so would the
+        sampling rate. Without it of Poisson samples, of a rate of at most 1/len(data_loader).
+    poisson_sampling : bool
+        As for ``PrivacyEngine.make_private``.
+
+    Raises
+    ------
+    ValueError
+        If it is of others, which are named.
+
+    Examples
+    --------
+    >>> import torch
+    >>> data, weights = torch.zeros(6, 1), torch.ones(6)
+    >>> check_loader(torch.utils.data.DataLoader(data, batch_size=2, shuffle=True))
+    >>> sampler = torch.utils.data.WeightedRandomSampler(weights, 6)
+    >>> try:
+    ...     check_loader(torch.utils.data.DataLoader(data, batch_size=2, sampler=sampler))
+    ... except ValueError as error:
+    ...     print(str(error).rpartition(", ")[2])
+    got WeightedRandomSampler
+    """
+    batches, sampler = data_loader.batch_sampler, data_loader.sampler
+    drawn = sampler if type(batches) is BatchSampler else batches
+    if type(drawn) in POISSON:
+        fine = poisson_sampling or drawn.sample_rate * len(data_loader) <= 1.0 + 2.0**-50
+    elif type(drawn) is RandomSampler:
+        complete = not drawn.replacement and drawn.num_samples == len(data_loader.dataset)
+        fine = poisson_sampling and complete
+    else:
+        fine = poisson_sampling and type(drawn) in (SequentialSampler, DistributedSampler)
+    if not fine:
+        allowed = "of all records, each once" if poisson_sampling else "of Poisson samples"
+        how = f"{type(drawn).__name__}{'' if poisson_sampling else ' without poisson_sampling'}"
+        raise ValueError(f"data_loader must be {allowed}, for that is accounted for, got {how}")
+
+
+class PrivacyEngine(opacus.PrivacyEngine):  # type: ignore[misc]
+    """The engine of Opacus with exact accounting, and with `check_loader` before it begins."""
+
+    def __init__(self, *, accountant: str = "renyi-pld", secure_mode: bool = False) -> None:
+        super().__init__(accountant=accountant, secure_mode=secure_mode)
+
+    def make_private(
+        self, *, data_loader: Any, poisson_sampling: bool = True, **options: Any
+    ) -> Any:
+        """Do what Opacus does, also for ``make_private_with_epsilon``, for loaders that fit.
+
+        Raises
+        ------
+        ValueError
+            As `check_loader`; and what Opacus raises.
+        """
+        check_loader(data_loader, poisson_sampling)
+        return super().make_private(
+            data_loader=data_loader, poisson_sampling=poisson_sampling, **options
+        )
 
 
 CALIBRATED_BY = {"renyi-pld": "pld", "prv": "pld", "renyi-rdp": "rdp", "rdp": "rdp"}

@@ -39,6 +39,11 @@ class BasicFilter:
         """Return whether the budget is larger than so many times another."""
         return self._epsilon > factor * other._epsilon or self._delta > factor * other._delta
 
+    def limit(self, other: BasicFilter) -> None:
+        """Take the budget of another filter where that is smaller."""
+        self._epsilon = min(self._epsilon, other._epsilon)
+        self._delta = min(self._delta, other._delta)
+
     def holds(self, mechanism: Mechanism, count: int) -> bool:
         """Return whether one more spending would keep within the budget."""
         return self.epsilon_with((mechanism, count), self._epsilon) <= self._epsilon
@@ -271,8 +276,12 @@ class PrivacyFilter(Filter):
         )
         if not alike or (own is None) != (found is None):
             raise ValueError("orders and basic must be what follows from the settings, got others")
-        if own and found and found.exceeds(own, NEAR):
-            raise ValueError("basic must be what follows from the settings, got a larger budget")
+        if own and found:
+            if found.exceeds(own, NEAR):
+                raise ValueError(
+                    "basic must be what follows from the settings, got a larger budget"
+                )
+            found.limit(own)
         self._orders, self._basic = orders, found
 
     def __repr__(self) -> str:

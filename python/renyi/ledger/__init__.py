@@ -18,8 +18,9 @@ Examples
 """
 
 from renyi.ledger._ledger import Ledger
+from renyi.ledger._postgres import PostgresLedger
 from renyi.ledger._records import Entry, Status
 from renyi.ledger._store import LedgerError
 
-__all__ = ["Entry", "Ledger", "LedgerError", "Status"]
+__all__ = ["Entry", "Ledger", "LedgerError", "PostgresLedger", "Status"]
 __dir__ = __all__.copy

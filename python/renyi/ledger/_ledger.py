@@ -25,6 +25,7 @@ from renyi.ledger._records import (
     text_of,
 )
 from renyi.ledger._rows import (
+    MOST_ROWS,
     add_dataset,
     append,
     budget_after,
@@ -54,7 +55,6 @@ def _opened(kind: type[Ledger], path: str, options: dict[str, Any]) -> Ledger:
 
 Found = TypeVar("Found")
 
-MOST_ROWS = 2**63 - 1  # integers of SQLite
 MOST_NAMED = 10  # of open reservations in an error
 
 
@@ -140,8 +140,8 @@ class Ledger:
         def read(connection: sqlite3.Connection) -> Status:
             identity, budget = stored(connection, dataset, None)
             charges, entries = connection.execute(
-                "SELECT sum(iif(json_extract(body, '$.type') = 'charge', repeats, 0)), count(*) "
-                "FROM entries WHERE dataset = ?",
+                "SELECT sum(CASE WHEN json_extract(body, '$.type') = 'charge' THEN repeats ELSE 0 "
+                "END), count(*) FROM entries WHERE dataset = ?",
                 (identity,),
             ).fetchone()
             head = head_of(connection, identity)
@@ -151,7 +151,7 @@ class Ledger:
                 limits_of(budget),
                 budget.adjacency,
                 budget.remaining,
-                charges,
+                int(charges),
                 entries,
                 budget.reservations,
                 "" if head is None else head.hash,

@@ -35,6 +35,8 @@ from renyi.ledger._records import (
 from renyi.ledger._store import LedgerError
 from renyi.mechanisms import Mechanism
 
+MOST_ROWS = 2**63 - 1  # integers of the database
+
 
 def names(connection: sqlite3.Connection) -> dict[str, int]:
     """Return the data sets with their identities, in the order of their creation."""
@@ -55,8 +57,10 @@ def add_dataset(connection: sqlite3.Connection, dataset: str) -> int:
     if dataset in names(connection):
         raise ValueError(f"dataset must be a new name, got {dataset!r}")
     row = (dataset, "", "")
-    added = connection.execute("INSERT INTO datasets (name, filter, seal) VALUES (?, ?, ?)", row)
-    return added.lastrowid or 0
+    added = connection.execute(
+        "INSERT INTO datasets (name, filter, seal) VALUES (?, ?, ?) RETURNING id", row
+    )
+    return int(added.fetchone()[0])
 
 
 def replace_budget(
@@ -95,7 +99,7 @@ def replace_all(connection: sqlite3.Connection, identity: int, budget: Budget) -
 
 
 def open_reservations(
-    connection: sqlite3.Connection, identity: int, most: int = -1
+    connection: sqlite3.Connection, identity: int, most: int = MOST_ROWS
 ) -> tuple[int, ...]:
     """Return the numbers of what is set aside, at most so many."""
     found = connection.execute(

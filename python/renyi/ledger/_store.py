@@ -216,7 +216,8 @@ class Store:
         version = _pragma(connection, "user_version")
         application = _pragma(connection, "application_id")
         tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
-        if application != APPLICATION and (application or version or tables):
+        found = application or version or tables or self.read_only
+        if application != APPLICATION and found:
             raise LedgerError(f"ledger must be one of renyi, got {str(self.path)!r}, another file")
         if version != SCHEMA and (version or self.read_only):
             raise LedgerError(

@@ -26,6 +26,7 @@ from renyi.mechanisms.participation import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MOST_INVERSE_BANDS = 16  # that are fitted
 _MOST_BANDS = 512  # that are offered without sampling: each is a buffer of the size of the model
 
 
@@ -249,7 +250,9 @@ def choose_strategy(
     blt = BLT.optimal(steps, buffers, participation=whole, **how)
     bands = [BandedToeplitz.optimal(steps, count, **how) for count in numbers]
     roots = [BandedInverse.root(steps, count) for count in numbers[1:]]
-    inverse = [BandedInverse.geometric(steps, participation=whole, **how), *roots]
+    short = [count for count in numbers[1:] if count <= _MOST_INVERSE_BANDS]
+    fitted = [BandedInverse.optimal(steps, count, participation=whole, **how) for count in short]
+    inverse = [*fitted, *roots]
     kinds: list[list[Any]] = [bands, [blt], inverse, [Tree(steps)]]
 
     def name(strategy: Strategy) -> str:

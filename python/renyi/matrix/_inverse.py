@@ -11,11 +11,15 @@ import numpy.typing as npt
 
 from renyi._training import solve_toeplitz
 from renyi._validation import integer_of, real_of, uses_of
+from renyi.matrix._minimise import minimise
 from renyi.matrix._strategy import PREFIX_SUMS, Loss, Workload, loss_of, workload_of
 from renyi.matrix._toeplitz import ToeplitzStrategy, root_coefficients
 from renyi.mechanisms.participation import ONCE, Participation, participation_of
 
 Vector = npt.NDArray[np.float64]
+
+MOST_FITTED = 32  # bands: each takes two losses a step of the search
+FARTHEST, NEAR = 30.0, 1e-5  # logits, and how far apart slopes are taken
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -36,7 +40,7 @@ class BandedInverse(ToeplitzStrategy):
     References
     ----------
     Kalinin, McKenna, Upadhyay, Lampert 2025, arXiv 2505.12128 (banded inverse square root);
-    arXiv 2601.22334 (two bands: `geometric`).
+    arXiv 2601.22334 (two bands).
 
     Examples
     --------
@@ -81,36 +85,61 @@ class BandedInverse(ToeplitzStrategy):
         return cls(length, [1.0, *(-root[:-1] * 0.5 / np.arange(1, count)).tolist()])
 
     @classmethod
-    def geometric(
+    def optimal(
         cls,
         steps: int,
+        bands: int,
         *,
         loss: Loss = "mean",
         participation: Participation = ONCE,
         workload: Workload = PREFIX_SUMS,
     ) -> BandedInverse:
-        """Return C with powers of one number and an inverse of two bands, of about the least loss.
+        """Return the inverse of so many bands of about the least loss, found from that of `root`.
 
-        Every step takes back a part of z of the step before (DP-lambda-CGD). ``loss`` and
-        ``workload`` are as of `Strategy.loss`, and ``participation`` what the sensitivity is of.
+        With two bands every step takes back a part of z of the step before (DP-lambda-CGD).
+
+        Parameters
+        ----------
+        steps, bands : int
+            Bands of the inverse, in [1, min(steps, 32)].
+        loss, participation, workload
+            As of `Strategy.loss`.
+
+        Examples
+        --------
+        >>> few = BandedInverse.optimal(1000, 4)
+        >>> round(few.loss("mean"), 3), round(BandedInverse.root(1000, 4).loss("mean"), 3)
+        (3.957, 9.004)
         """
-        length = uses_of(steps, "steps", 1)
-        kind, scheme, queries = (
-            loss_of(loss),
-            participation_of(participation),
-            workload_of(workload),
-        )
+        length, count = uses_of(steps, "steps", 1), integer_of(bands, "bands", 1)
+        if count > min(length, MOST_FITTED):
+            most = min(length, MOST_FITTED)
+            raise ValueError(f"bands must be an integer in [1, {most}], got {bands!r}")
+        kind, scheme = loss_of(loss), participation_of(participation)
+        queries = workload_of(workload)
 
-        def cost(exponent: float) -> float:
-            return two(exponent).loss(kind, scheme, queries)
+        def of(logits: Vector) -> BandedInverse:
+            # Later bands have shares of 1, of which a part is left.
+            top = max(float(logits.max(initial=0.0)), 0.0)
+            shares = np.exp(logits - top)
+            shares *= (1.0 - 1e-12) / (shares.sum() + math.exp(-top))
+            return cls(length, [1.0, *(-shares).tolist()])
 
-        def two(exponent: float) -> BandedInverse:
-            return cls(length, [1.0, math.expm1(-exponent)][: min(length, 2)])
+        def cost(logits: Vector) -> float:
+            return math.log(of(logits).loss(kind, scheme, queries))
 
-        candidates = np.geomspace(0.5 / length, 8.0, 40).tolist()
-        best = min(range(40), key=lambda k: cost(candidates[k]))
-        nearer = np.geomspace(candidates[max(best - 1, 0)], candidates[min(best + 1, 39)], 15)
-        return two(min(nearer.tolist(), key=cost))
+        def slope(logits: Vector) -> tuple[float, Vector]:
+            if np.abs(logits).max() > FARTHEST:
+                return math.inf, logits
+            moves = NEAR * np.eye(logits.size)
+            slopes = [cost(logits + move) - cost(logits - move) for move in moves]
+            return cost(logits), np.array(slopes) / (2.0 * NEAR)
+
+        start = -np.array(cls.root(length, count).coefficients[1:])
+        logits = np.log(start / (1.0 - start.sum()))
+        if count > 1:
+            logits = minimise(slope, logits, title="inverse bands", steps=100, tolerance=1e-7)[0]
+        return of(logits)
 
     @property
     def inverse_bands(self) -> int:

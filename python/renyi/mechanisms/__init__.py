@@ -41,7 +41,17 @@ from renyi.mechanisms._noise import (
     Skellam,
     Staircase,
 )
-from renyi.mechanisms._selection import RepeatAndSelect
+from renyi.mechanisms._randomizers import (
+    HadamardResponse,
+    LaplaceResponse,
+    LocalHashing,
+    LocalRandomizer,
+    ResponseTable,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from renyi.mechanisms._selection import Parallel, RepeatAndSelect
+from renyi.mechanisms._shuffled import Shuffled
 from renyi.mechanisms.algebra import Composed, Mechanism
 from renyi.mechanisms.sampling import (
     FixedSizeSampled,
@@ -64,10 +74,15 @@ __all__ = [
     "GaussianMixture",
     "GroupSampled",
     "Gumbel",
+    "HadamardResponse",
     "Laplace",
+    "LaplaceResponse",
+    "LocalHashing",
+    "LocalRandomizer",
     "MatrixMechanism",
     "Mechanism",
     "MultivariateDiscreteGaussian",
+    "Parallel",
     "PoissonSampled",
     "PrivacyLoss",
     "PureDP",
@@ -75,11 +90,15 @@ __all__ = [
     "RandomAllocation",
     "RandomizedResponse",
     "RepeatAndSelect",
+    "ResponseTable",
+    "Shuffled",
     "ShuffledBatches",
     "Skellam",
     "Staircase",
+    "SubsetSelection",
     "TreeAggregation",
     "TruncatedPoissonSampled",
+    "UnaryEncoding",
 ]
 
 

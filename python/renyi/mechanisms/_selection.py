@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +23,7 @@ from renyi._engine import (
     wide_brackets,
 )
 from renyi._validation import Range, float_above, number_in, real_of, shortest
-from renyi.mechanisms._selected_pair import (
-    ATTAINED_ERROR,
-    Runs,
-    attained,
-    attained_points,
-    finite_pair,
-    log_ratio,
-    selected,
-)
+from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
     Mechanism,
     UnsupportedMechanismError,
@@ -36,6 +31,15 @@ from renyi.mechanisms.algebra import (
     mechanism_of,
     pair_of,
     set_fields,
+)
+from renyi.mechanisms.selected_pair import (
+    ATTAINED_ERROR,
+    Runs,
+    attained,
+    attained_points,
+    finite_pair,
+    log_ratio,
+    selected,
 )
 from renyi.mechanisms.steps import NOTHING, REPLACE, within_domain
 
@@ -69,7 +73,7 @@ class RepeatAndSelect(Mechanism):
     References
     ----------
     Papernot, Steinke 2022, arXiv 2110.03620, Theorems 2 and 6, for Rényi divergences. The pair is
-    read from the privacy profile of a run, see `renyi.mechanisms._selected_pair`; so is the Rényi
+    read from the privacy profile of a run, see `renyi.mechanisms.selected_pair`; so is the Rényi
     curve of a binomial number of runs. Lower ends are those of some order of scores, of a run that
     has this profile.
 
@@ -170,6 +174,93 @@ class RepeatAndSelect(Mechanism):
             return ()
         found = _profile(sides, max(least, LEAST_DELTA), None)
         return tuple(zip(*(values.tolist() for values in found), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel(Mechanism):
+    """Runs each of several mechanisms on a part of the data; it costs as much as the costliest.
+
+    The parts are disjoint, and the part of a record depends on nothing but the record: counts by
+    region are one release, not as many as there are regions. What runs on one part may depend on
+    what was released of others. Where a record is replaced its part may change, so that two parts
+    differ: that is not known here.
+
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+        One for each part, at least one; equal ones may be given once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is none, or one is not a mechanism.
+
+    Notes
+    -----
+    Rényi divergences are the largest ones. The pair has the largest delta of the parts at many
+    epsilons, joined by chords in e^epsilon, or is that of the Gaussian part with the least noise.
+
+    References
+    ----------
+    McSherry 2009, SIGMOD, Theorem 4.
+
+    Examples
+    --------
+    >>> from renyi import Laplace, PLDAccountant
+    >>> regions = Parallel([Laplace(2.0), Laplace(1.0)])
+    >>> PLDAccountant().compose(regions).get_epsilon(0.0)
+    1.0
+    """
+
+    mechanisms: tuple[Mechanism, ...]
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = ("add_remove", "zero_out")
+    summary: ClassVar[str] = "On disjoint parts, one of each"
+    assumption: ClassVar[str] = (
+        "disjoint parts: which part a record is in depends on the record alone, and on each part "
+        "runs one of the stated mechanisms"
+    )
+
+    def __post_init__(self) -> None:
+        found = dict.fromkeys(mechanism_of(one) for one in self.mechanisms)
+        if not found:
+            raise ValueError("mechanisms must be at least one, got none")
+        set_fields(self, mechanisms=tuple(found))
+
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The mechanisms, each once."""
+        return tuple((mechanism, 1) for mechanism in self.mechanisms)
+
+    def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
+        noises = [one.noise_multiplier for one in self.mechanisms if isinstance(one, Gaussian)]
+        if len(self.mechanisms) == 1:
+            return pair_of(self.mechanisms[0], adjacency, direction)
+        if len(noises) == len(self.mechanisms):
+            return pair_of(Gaussian(min(noises)), adjacency, direction)
+        for mechanism in self.mechanisms:
+            for part, _ in mechanism.releases:
+                part.check_pair(adjacency)
+        profiles = []
+        for side in DIRECTIONS:
+            sides = [_Upper(mechanism, adjacency, side) for mechanism in self.mechanisms]
+            slow = any(one.by_lattice for one in sides)
+            profiles.append(_profile(sides, LEAST[slow], POINTS[slow]))
+        p, q = finite_pair(*(profiles if direction == "remove" else profiles[::-1]))
+        return Pair.bracketed(Pair.discrete(p, q), NOTHING)
+
+    def _curve(self, adjacency: Adjacency) -> RenyiCurve:
+        return reduce(RenyiCurve.larger, (curve_of(one, adjacency) for one in self.mechanisms))
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return the largest of those of the parts."""
+        losses = [one.largest_loss(adjacency, direction) for one in self.mechanisms]
+        known = [loss for loss in losses if loss is not None]
+        return max(known) if len(known) == len(losses) else None
+
+    def without_failure(self) -> tuple[Mechanism, float]:
+        """Return that of the parts without failures, and the largest probability of one."""
+        pure, failing = zip(*(one.without_failure() for one in self.mechanisms), strict=True)
+        return (Parallel(pure), max(failing)) if max(failing) else (self, 0.0)
 
 
 # The privacy profile of a run, by certified upper ends: both views of it, for the theorems.

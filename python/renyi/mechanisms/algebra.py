@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from string import Formatter
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
@@ -77,6 +77,16 @@ class AllocatedEpoch(NamedTuple):
         pair = gaussian_pair(1.0 / self.noise).allocated(self.steps)
         pair = pair if self.rate == 1.0 else pair.sampled(self.rate)
         return pair if direction == "remove" else pair.reversed()
+
+
+class LossCurve(Protocol):
+    """A privacy curve by certified brackets; where ``enough`` is proved, they may end there."""
+
+    def delta_bounds(self, epsilon: float, enough: float = 0.0, /) -> tuple[float, float]:
+        """Return ends of delta at an epsilon in [0, inf]."""
+
+    def epsilon_bounds(self, delta: float, enough: float = 0.0, /) -> tuple[float, float]:
+        """Return ends of the least epsilon at a delta in [0, 1), perhaps below 0."""
 
 
 class Mechanism:
@@ -380,6 +390,10 @@ class Mechanism:
 
         None: they attain the lower side of the dominating pair.
         """
+        return None
+
+    def single_use(self, adjacency: Adjacency, direction: DirectionName) -> LossCurve | None:
+        """Return the curve of one use by itself, if one is known without a pair."""
         return None
 
     @property

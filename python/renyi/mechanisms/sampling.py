@@ -18,7 +18,13 @@ from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._rounding import exact_exp_above, exact_log_above
 from renyi._validation import integer_of, probability_of, uses_of
-from renyi.mechanisms._noise import Gaussian, Laplace, laplace_pair
+from renyi.mechanisms._noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    laplace_pair,
+)
 from renyi.mechanisms.algebra import (
     AllocatedEpoch,
     Mechanism,
@@ -31,10 +37,12 @@ from renyi.mechanisms.algebra import (
 )
 from renyi.mechanisms.steps import (
     LARGEST_GROUP,
+    LARGEST_LOSS,
     LARGEST_MU,
     MOST_SURE,
     NOTHING,
     REPLACE,
+    REVEALED,
     SMALLEST_RATE,
     CountedSteps,
     SampledStep,
@@ -47,6 +55,8 @@ from renyi.mechanisms.steps import (
     within_domain,
 )
 
+GROUP_NOISES = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace)  # of log-concave density
+MOST_TERMS = 2**21  # of the masses of noise on integers: outcomes times records
 LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
 LARGEST_SAMPLED_LOSS = 10_000  # of which a sample is taken exactly: e^loss has as many digits
 SMALLEST_EPOCH_RATE = 1e-6  # at which a record takes part in an epoch of random allocation
@@ -223,8 +233,11 @@ class PoissonSampled(Sampling):
         return ((SampledStep(product_of_rates(self.sample_rate, release.rate), release.noise), 1),)
 
     def for_group(self, size: int) -> Mechanism | None:
-        """Return the sample of all records of the group, of Gaussian noise."""
+        """Return the sample of all records of the group, of noise that `GroupSampled` takes."""
         steps = self.gaussian_steps
+        base, rate = self.collapsed()
+        if isinstance(base, GROUP_NOISES) and steps is None:
+            return base.for_group(size) if rate == 1.0 else GroupSampled(base, rate, size)
         if steps is None or len(steps) != 1 or steps[0][1] != 1:
             return None
         step = steps[0][0]
@@ -260,15 +273,15 @@ class PoissonSampled(Sampling):
 
 @dataclass(frozen=True, slots=True)
 class GroupSampled(Sampling):
-    """Runs Gaussian noise on a Poisson sample of data in which each person has several records.
+    """Runs additive noise on a Poisson sample of data in which each person has several records.
 
-    Every record enters by its own coin and moves the query by at most 1; neighbours differ by all
-    records of one person: the query moves by as many as were drawn.
+    Every record enters by its own coin and moves the query by what the noise is stated for;
+    neighbours differ by all records of one person: the query moves as far as all that were drawn.
 
     Parameters
     ----------
-    mechanism : Gaussian
-        What is done with the sample, its noise in the unit of what one record moves.
+    mechanism : Gaussian, Laplace, DiscreteGaussian or DiscreteLaplace
+        What is done with the sample, its noise as of one record.
     sample_rate : float
         Of every record, in [0, 1].
     records : int
@@ -285,10 +298,12 @@ class GroupSampled(Sampling):
 
     Notes
     -----
-    The pair is the binomial mixture of N(k, sigma^2) against N(0, sigma^2), in both directions;
-    where records are replaced, or others come instead, against that of N(-k, sigma^2). No such
-    theorem is known for samples of fixed size, random allocation and noise that is not Gaussian:
-    there ``group_size`` takes a chain of neighbours.
+    The pair is the binomial mixture of noise moved by k records against noise that is not moved, in
+    both directions; where records are replaced, or others come instead, against that of noise moved
+    by -k. It dominates: given how many were drawn no event is more likely than the most powerful
+    test allows, and for noise of log-concave density the events {x > c} reach that for every number
+    at once. No such theorem is known for samples of fixed size and random allocation: there
+    ``group_size`` takes a chain of neighbours.
 
     References
     ----------
@@ -310,13 +325,16 @@ class GroupSampled(Sampling):
     )
     size_matters: ClassVar[bool] = False
 
-    mechanism: Gaussian
+    mechanism: Gaussian | Laplace | DiscreteGaussian | DiscreteLaplace
     sample_rate: float
     records: int
     instead: int = 0
 
     def __post_init__(self) -> None:
-        gaussian_of(self.mechanism)
+        given: Mechanism = self.mechanism
+        if not isinstance(given, GROUP_NOISES):
+            names = ", ".join(kind.__name__ for kind in GROUP_NOISES)
+            raise TypeError(f"mechanism must be one of {names}, got {given!r}")
         records = uses_of(self.records, "records", 1, LARGEST_GROUP)
         set_fields(
             self,
@@ -338,18 +356,54 @@ class GroupSampled(Sampling):
             )
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
-        noise = self.mechanism.noise_multiplier
+        noise = self.mechanism
         if self.sample_rate == 1.0:
-            moved = self.mechanism.for_group(self.records + self.instead)
+            moved = noise.for_group(self.records + self.instead)
             return pair_of(moved, adjacency, direction)
-        step = within_domain(SampledStep(self.sample_rate, noise, self.records))
+        if not isinstance(noise, Gaussian):
+            return self._pair_of_other_noise(noise, adjacency, direction)
+        step = within_domain(SampledStep(self.sample_rate, noise.noise_multiplier, self.records))
         return NOTHING if step is None else step_pair(step, adjacency, direction, self.instead)
+
+    def _pair_of_other_noise(
+        self,
+        noise: Laplace | DiscreteGaussian | DiscreteLaplace,
+        adjacency: Adjacency,
+        direction: DirectionName,
+    ) -> Pair:
+        rate, records = self.sample_rate, self.records
+        others = records if adjacency == REPLACE else self.instead
+        if isinstance(noise, Laplace):
+            scale, shift = noise.noise_multiplier, 1
+        else:
+            scale = noise.sigma if isinstance(noise, DiscreteGaussian) else noise.scale
+            shift = noise.sensitivity
+        if rate == 0.0 or scale == math.inf:
+            return NOTHING
+        is_sure = max(records, others) * -math.log1p(-rate) > MOST_SURE
+        if is_sure or rate < SMALLEST_RATE or (records + others) * shift > LARGEST_LOSS * scale:
+            return Pair.bracketed(REVEALED, NOTHING)
+        if isinstance(noise, Laplace):
+            pair = Pair.laplace_group(rate, scale, records, others)
+        else:
+            reach = 80.0 * scale if isinstance(noise, DiscreteGaussian) else 0.0
+            if ((records + others) * shift + reach) * (records + others) > MOST_TERMS:
+                raise UnsupportedMechanismError(
+                    self, "its outcomes are kept one by one, and are too many"
+                )
+            kind = Pair.discrete_laplace_group
+            if isinstance(noise, DiscreteGaussian):
+                kind = Pair.discrete_gaussian_group
+            pair = kind(rate, scale, shift, records, others)
+        return pair if direction == "remove" else pair.reversed()
 
     @property
     def sampled_group(self) -> SampledStep | None:
         """The step, where the chance that no record is drawn is within the range of doubles."""
         rate = self.sample_rate
-        if self.instead or rate == 1.0 or self.records * -math.log1p(-rate) > MOST_SURE:
+        if type(self.mechanism) is not Gaussian or self.instead or rate == 1.0:
+            return None
+        if self.records * -math.log1p(-rate) > MOST_SURE:
             return None
         return SampledStep(rate, self.mechanism.noise_multiplier, self.records)
 

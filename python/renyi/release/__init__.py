@@ -4,6 +4,8 @@ The budget is a filter or a data set of a ledger. A release checks its arguments
 statistic, charges the budget, and only then draws. What is charged is the mechanism from which the
 noise is drawn: the sensitivity holds in exact arithmetic, the noise is ideal and on a lattice.
 
+`randomize` draws reports of local randomizers instead, which `renyi.Shuffled` accounts for.
+
 Examples
 --------
 >>> import numpy as np
@@ -21,6 +23,14 @@ True
 
 from renyi.release._release import Release
 from renyi.release._releases import Releases
+from renyi.release._reports import Estimate, estimate_histogram, estimate_mean, randomize
 
-__all__ = ["Release", "Releases"]
+__all__ = [
+    "Estimate",
+    "Release",
+    "Releases",
+    "estimate_histogram",
+    "estimate_mean",
+    "randomize",
+]
 __dir__ = __all__.copy

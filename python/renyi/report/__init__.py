@@ -1,4 +1,4 @@
-"""A privacy statement that a person can read, as Markdown and as one HTML page without network.
+"""A privacy statement: Markdown and one HTML page for people, JSON for programs and registries.
 
 Examples
 --------
@@ -8,7 +8,8 @@ Examples
 **ε = 2.296 at δ = 1e-5**
 """
 
+from renyi.report._data import Disclosure, json_schema
 from renyi.report._report import Report, dataset_report, privacy_report
 
-__all__ = ["Report", "dataset_report", "privacy_report"]
+__all__ = ["Disclosure", "Report", "dataset_report", "json_schema", "privacy_report"]
 __dir__ = __all__.copy

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date as Date
 from decimal import Decimal
 from typing import Any
@@ -17,6 +18,7 @@ from renyi.ledger import Entry, Ledger, Status
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.assumptions import assumptions_of
 from renyi.report import _written
+from renyi.report._data import Disclosure, card_of, registry_entry, statement_of
 from renyi.report._numbers import (
     Figure,
     accountants_of,
@@ -61,6 +63,8 @@ class Report:
         Date, author, data set and queries, as far as they are given.
     certificate : dict, optional
         The proof of ε whose hash the report states.
+    statement : dict
+        The same as data, as JSON can hold it: `json_schema` has its schema, "statement".
     """
 
     title: str
@@ -68,6 +72,7 @@ class Report:
     sections: tuple[Section, ...]
     facts: Facts = ()
     certificate: dict[str, Any] | None = None
+    statement: dict[str, Any] = field(default_factory=dict)
 
     def to_markdown(self) -> str:
         """Return the text with its tables; figures are those of the HTML page."""
@@ -79,6 +84,22 @@ class Report:
         Figures are drawn where matplotlib is installed, tables of some of their points else.
         """
         return _written.to_html(self)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return the statement as strict JSON."""
+        return json.dumps(self.statement, indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def to_registry(self, indent: int | None = 2) -> str:
+        """Return an entry for a registry of deployments, as JSON.
+
+        By the topics and tiers of Nanayakkara, Ghazi and Vadhan 2025, arXiv 2509.13509.
+        """
+        entry = registry_entry(self.statement)
+        return json.dumps(entry, indent=indent, ensure_ascii=False, allow_nan=False)
+
+    def to_yaml(self) -> str:
+        """Return the block of a model card, as YAML."""
+        return card_of(self.statement)
 
 
 def privacy_report(
@@ -94,6 +115,7 @@ def privacy_report(
     dataset: str | None = None,
     queries: Sequence[str] = (),
     certified: bool = False,
+    disclosure: Disclosure | None = None,
 ) -> Report:
     """Return a privacy statement for uses of a mechanism.
 
@@ -120,6 +142,8 @@ def privacy_report(
         The names of what was asked.
     certified : bool
         Whether a certificate is made, as by the accountant's `certificate`, and its hash stated.
+    disclosure : Disclosure, optional
+        What only the publisher knows, such as the unit of privacy.
 
     Raises
     ------
@@ -164,10 +188,13 @@ def privacy_report(
         (topic.capitalize(), tuple(f"{one[0].upper()}{one[1:]}." for one in sentences))
         for topic, sentences in assumptions_of(released, adjacency).items()
     )
+    warned = tuple(warnings_of(epsilon, delta, records))
+    told = Disclosure() if disclosure is None else disclosure
     sections = (
-        Section("Warnings", tuple(warnings_of(epsilon, delta, records))),
+        Section("Warnings", warned),
         Section("What was released", code=(released if count != 1 else mechanism).describe()),
         Section("What is assumed", facts=assumed),
+        Section("What the publisher states", facts=() if disclosure is None else told.facts()),
         Section("ε at this δ", said, table=tuple(rows)),
         Section("δ at every ε", figures=(curve_figure(accountants, epsilon, delta),)),
         Section(
@@ -189,16 +216,33 @@ def privacy_report(
         ),
     )
     kept = tuple(s for s in sections if s.paragraphs or s.table or s.figures or s.code or s.facts)
-    return Report(title, headline, kept, facts, certificate)
+    told_facts = {
+        "title": title,
+        "date": None if date is None else str(date),
+        "author": author,
+        "dataset": dataset,
+        "queries": [queries] if isinstance(queries, str) else list(queries),
+        "records": records,
+        "assumptions": {topic: list(sentences) for topic, sentences in assumed},
+        "warnings": list(warned),
+        "disclosure": asdict(told),
+        "certificate": None if certificate is None else _digest(certificate),
+    }
+    statement = statement_of(released, best, name, delta, told_facts)
+    return Report(title, headline, kept, facts, certificate, statement)
+
+
+def _digest(certificate: dict[str, Any]) -> str:
+    from renyi import check  # loads python-flint
+
+    return check.digest(certificate)
 
 
 def _proof(certificate: dict[str, Any]) -> str:
-    from renyi import check  # loads python-flint
-
     epsilon, delta = (float.fromhex(certificate["claim"][name]) for name in ("epsilon", "delta"))
     return (
         f"That δ({epsilon!r}) is at most {delta!r} is proved by the certificate of SHA-256 "
-        f"{check.digest(certificate)}, which `renyi check` verifies without the engine."
+        f"{_digest(certificate)}, which `renyi check` verifies without the engine."
     )
 
 
@@ -250,6 +294,7 @@ def dataset_report(
     author: str | None = None,
     queries: Sequence[str] = (),
     certified: bool = False,
+    disclosure: Disclosure | None = None,
 ) -> Report:
     """Return a privacy statement for all that a ledger has recorded of a data set.
 
@@ -259,7 +304,7 @@ def dataset_report(
         Which.
     delta : float, optional
         By default that of the budget.
-    records, date, author, queries, certified
+    records, date, author, queries, certified, disclosure
         As for `privacy_report`.
     title : str, optional
         By default "Privacy statement" with the name of the data set.
@@ -281,7 +326,15 @@ def dataset_report(
         dataset=dataset,
         queries=queries,
         certified=certified,
+        disclosure=disclosure,
     )
+    budget = {
+        "limits": dict(status.budget),
+        "filter": status.accountant,
+        "remaining": status.remaining,
+        "entries": status.entries,
+        "head": status.head,
+    }
     limits = ", ".join(
         f"{NAMES[name]} = {shortest(value)}" for name, value in status.budget.items()
     )
@@ -292,7 +345,8 @@ def dataset_report(
         for section in made.sections
     )
     sections = (_budget(status, limits, made.headline), *planned, _entries(history))
-    return replace(made, headline=f"Within {limits}", sections=sections)
+    statement = {**made.statement, "budget": budget}
+    return replace(made, headline=f"Within {limits}", sections=sections, statement=statement)
 
 
 def _budget(status: Status, limits: str, headline: str) -> Section:

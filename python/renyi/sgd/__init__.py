@@ -14,7 +14,7 @@ from renyi.sgd.plan import TrainingPlan
 from renyi.sgd.projected import PNSGD, Ball, Box, LogisticLoss, RidgeLoss
 from renyi.sgd.rules import ClipGroups
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
-from renyi.sgd.updates import SGD, Adam, AdamW, Schedule, UpdateRule
+from renyi.sgd.updates import SGD, Adam, AdamBC, AdamW, Schedule, UpdateRule
 from renyi.sgd.users import compare_user_sampling
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "PNSGD",
     "SGD",
     "Adam",
+    "AdamBC",
     "AdamW",
     "Ball",
     "BiasLayer",

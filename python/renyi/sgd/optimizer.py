@@ -42,9 +42,9 @@ class DPSGD:
         Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
         a grid, of the dimension of the parameters.
     rule : UpdateRule or list of them
-        `SGD`, `Adam` or `AdamW`, whose learning rate may be a `Schedule`; of a list of arrays also
-        one for each, within one guarantee. With ``clipping="per_layer"`` each array has its share
-        of the norm, with `ClipGroups` each group, and then of the noise too.
+        `SGD`, `Adam`, `AdamBC` or `AdamW`, whose learning rate may be a `Schedule`; of a list of
+        arrays also one for each, within one guarantee. With ``clipping="per_layer"`` each array has
+        its share of the norm, with `ClipGroups` each group, and then of the noise too.
     clipping, stability, nonfinite, threads
         As for `clip_and_sum`.
     clip_norm : QuantileClipNorm, optional

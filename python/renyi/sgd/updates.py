@@ -267,9 +267,14 @@ class Adam(UpdateRule):
         mean += (1.0 - self.beta1) * gradient
         square *= self.beta2
         square += (1.0 - self.beta2) * gradient * gradient
-        size = np.sqrt(square / (1.0 - self.beta2**step)) + self.stability
+        size = self._size(square / (1.0 - self.beta2**step))
         rate = value_at(self.learning_rate, step)
         parameter -= rate / (1.0 - self.beta1**step) * mean / size
+
+    def _size(self, square: Array) -> Array:
+        """Return what the mean is divided by, from the corrected second moment."""
+        size: Array = np.sqrt(square) + self.stability
+        return size
 
 
 @dataclass(frozen=True)
@@ -315,6 +320,51 @@ class AdamW(Adam):
         """Change a parameter and its moments in place."""
         parameter *= 1.0 - value_at(self.learning_rate, step) * self.weight_decay
         super().update(parameter, gradient, slots, step)
+
+
+@dataclass(frozen=True)
+class AdamBC(Adam):
+    r"""`Adam` without the noise in its second moment, which hides how small gradients are.
+
+    .. math:: w \leftarrow w - \eta \frac{m / (1 - \beta_1^t)}
+              {\sqrt{\max(v / (1 - \beta_2^t) - \Phi, \, s^2)}}
+
+    Parameters
+    ----------
+    learning_rate, beta1, beta2
+        As for `Adam`.
+    stability : float
+        :math:`s` in (0, inf): what a root of less counts as.
+    noise_std : float
+        :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry of the
+        gradient: noise multiplier times clipping norm over the expected batch size.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a number is not as above.
+
+    References
+    ----------
+    Tang, Shpilevskiy, Lécuyer 2023, arXiv 2312.14334, Algorithm 1.
+
+    Examples
+    --------
+    >>> w, moments = np.array([1.0]), [np.zeros(1), np.zeros(1)]
+    >>> AdamBC(0.1, noise_std=4.0).update(w, np.array([5.0]), moments, 1)
+    >>> w.round(6)  # 0.1 times 5 / 3
+    array([0.833333])
+    """
+
+    stability: float = 2e-4
+    noise_std: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _set_number(self, "noise_std", FINITE_NON_NEGATIVE)
+
+    def _size(self, square: Array) -> Array:
+        return np.sqrt(np.maximum(square - self.noise_std**2, self.stability**2))
 
 
 def _set_rate(rule: UpdateRule) -> None:

@@ -14,8 +14,33 @@ Examples
 1.4146
 """
 
+from renyi.compat.dp_accounting import privacy_loss_distribution
 from renyi.compat.dp_accounting._accountants import PLDAccountant, RenyiAccountant
 from renyi.compat.dp_accounting._from_events import from_dp_event
+from renyi.compat.dp_accounting._functions import (
+    compute_delta,
+    compute_epsilon,
+    get_epsilon_gaussian,
+    get_sigma_gaussian,
+    get_smallest_discrete_laplace_noise,
+    get_smallest_gaussian_noise,
+    get_smallest_laplace_noise,
+    get_smallest_subsampled_gaussian_noise,
+)
 from renyi.compat.dp_accounting._to_events import to_dp_event
 
-__all__ = ["PLDAccountant", "RenyiAccountant", "from_dp_event", "to_dp_event"]
+__all__ = [
+    "PLDAccountant",
+    "RenyiAccountant",
+    "compute_delta",
+    "compute_epsilon",
+    "from_dp_event",
+    "get_epsilon_gaussian",
+    "get_sigma_gaussian",
+    "get_smallest_discrete_laplace_noise",
+    "get_smallest_gaussian_noise",
+    "get_smallest_laplace_noise",
+    "get_smallest_subsampled_gaussian_noise",
+    "privacy_loss_distribution",
+    "to_dp_event",
+]

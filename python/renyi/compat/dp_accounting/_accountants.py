@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from dp_accounting import NeighboringRelation, PrivacyAccountant, dp_event
+from dp_accounting import NeighboringRelation, PrivacyAccountant, dp_event, pld, rdp
 from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
 
 from renyi._adjacency import Adjacency, Conversion
@@ -281,3 +281,7 @@ class RenyiAccountant(Plug):
     def get_delta(self, target_epsilon: float) -> float:
         """Return delta for one epsilon, rounded up."""
         return self.get_delta_and_optimal_order(target_epsilon)[0]
+
+
+pld.PLDAccountant.register(PLDAccountant)  # JAX-Privacy asks whether it has one of dp_accounting
+rdp.RdpAccountant.register(RenyiAccountant)

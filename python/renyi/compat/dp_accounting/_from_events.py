@@ -28,6 +28,7 @@ from renyi.mechanisms import (
     PoissonSampled,
     PrivacyLoss,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
     TreeAggregation,
@@ -202,6 +203,11 @@ def _fixed_size(replacement: bool) -> Callable[[Any, Any], Mechanism]:
     return read
 
 
+def _allocation(event: Any, relation: Any) -> Mechanism:
+    inner, picks = _composed(event.event, relation), event.num_selected
+    return RandomAllocation(inner, event.num_steps, picks) if picks else NOTHING
+
+
 def _truncated(event: Any, relation: Any) -> Mechanism:
     rate = _probability(event.sampling_probability, "Sampling rate")
     limit, population = event.truncated_batch_size, event.dataset_size
@@ -237,6 +243,7 @@ READERS: dict[Any, Callable[[Any, Any], Mechanism]] = {
         "PoissonSampledDpEvent": _poisson,
         "SampledWithoutReplacementDpEvent": _fixed_size(False),
         "SampledWithReplacementDpEvent": _fixed_size(True),
+        "RandomAllocationDpEvent": _allocation,
         "TruncatedSubsampledGaussianDpEvent": _truncated,
         "SingleEpochTreeAggregationDpEvent": _tree,
         "RepeatAndSelectDpEvent": lambda event, relation: RepeatAndSelect(

@@ -147,6 +147,7 @@ WRITERS: dict[type[Mechanism], Callable[[Any], Written]] = {
     own.RandomizedResponse: _response,
     own.PoissonSampled: _on("PoissonSampledDpEvent", sampling_probability="sample_rate"),
     own.FixedSizeSampled: _fixed_size,
+    own.RandomAllocation: _on("RandomAllocationDpEvent", num_steps="steps", num_selected="picks"),
     own.TruncatedPoissonSampled: _truncated,
     own.TreeAggregation: _as_is(
         "SingleEpochTreeAggregationDpEvent",

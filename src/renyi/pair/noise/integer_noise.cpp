@@ -24,25 +24,25 @@ struct Noise {
         const double z = x / sigma;
         return 0.5 * z * z;
     }
-    // The sum of e^{-exponent}. By Poisson's summation it is sigma sqrt(2 pi) (1 + 2 e^{-2 pi^2 sigma^2} + ...), where
-    // sigma >= 1 to 2^-113; else it has 39 terms on each side. To 64u.
-    double total() const noexcept {
-        constexpr double kTwiceSquare = 0x1.3bd3cc9be45dep+4;  // 2 pi^2
-        if (sigma >= 1.0) return sigma * kRoot2Pi * (1.0 + 2.0 * deep_exp(-kTwiceSquare * sigma * sigma));
-        double sum = 0.0;
-        for (double x = std::ceil(kReach * sigma); x > 0.0; x -= 1.0) sum += deep_exp(-exponent(x));
-        return 1.0 + 2.0 * sum;
-    }
 };
 
 }  // namespace
+
+double discrete_gaussian_total(double sigma) noexcept {
+    constexpr double kTwiceSquare = 0x1.3bd3cc9be45dep+4;  // 2 pi^2
+    if (sigma >= 1.0) return sigma * kRoot2Pi * (1.0 + 2.0 * deep_exp(-kTwiceSquare * sigma * sigma));
+    const Noise noise{sigma};
+    double sum = 0.0;
+    for (double x = std::ceil(kReach * sigma); x > 0.0; x -= 1.0) sum += deep_exp(-noise.exponent(x));
+    return 1.0 + 2.0 * sum;
+}
 
 // The middle of the losses is x = shift/2, around which the pair is symmetric: one side, and its mirror image. There
 // x > shift/2 P is the larger, and the mean of a block lies below its upper end by a log1p of non-negative terms.
 PairPointer discrete_gaussian(double sigma, std::int64_t shift) {
     const Noise noise{sigma};
     const auto reach = static_cast<std::int64_t>(std::ceil(kReach * sigma));
-    const double total = noise.total();
+    const double total = discrete_gaussian_total(sigma);
     const double slope = static_cast<double>(shift) / sigma / sigma, centre = 0.5 * static_cast<double>(shift);
     const std::int64_t first = shift / 2 + 1, last = shift + reach;
     const std::int64_t block = (last - first) / (kMostSpans / 2) + 1;

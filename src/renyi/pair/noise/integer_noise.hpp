@@ -13,6 +13,10 @@ namespace renyi {
 // Its Rényi divergences are those of continuous noise at most (Proposition 5 there).
 PairPointer discrete_gaussian(double sigma, std::int64_t shift);
 
+// The sum of e^{-x^2/(2 sigma^2)} over the integers. By Poisson's summation it is sigma sqrt(2 pi)
+// (1 + 2 e^{-2 pi^2 sigma^2} + ...), where sigma >= 1 to 2^-113; else it has 39 terms on each side. To 64u.
+double discrete_gaussian_total(double sigma) noexcept;
+
 // Mass proportional to e^{-|x|/scale}, the geometric mechanism. Spans for shift/scale <= 700, moments for every scale.
 PairPointer discrete_laplace(double scale, std::int64_t shift);
 

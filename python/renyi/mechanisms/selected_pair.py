@@ -225,7 +225,8 @@ def selected(runs: Runs, run: FinitePair) -> tuple[Array, Array]:
 
 ATTAINED_ERROR = 1e-11  # relative, of masses
 LEAST_POINT = 1e-13  # of masses, nearer to an end of the trade-off curve none are followed
-ON_TOP = (0.0, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7)  # of P
+ON_TOP = [0.0, *np.geomspace(1e-9, 0.03, 12), *np.linspace(0.05, 0.95, 19)]  # of P
+LEAST_PARTS = 200  # of all outcomes, about half
 REFERENCE = 1e-6  # delta for which one of these is chosen
 
 
@@ -255,22 +256,33 @@ def attained_points(t: Array, low: Array, high: Array) -> tuple[Array, Array]:
     return q[kept], np.minimum(p[kept], 1.0)
 
 
-def attained(runs: Runs, forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
-    """Return masses of the best of several runs in some order of scores.
+def event_masses(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
+    """Return masses by falling loss, of a pair that what has these events dominates.
 
-    ``forward`` and ``backward`` are points of `attained_points` of (P, Q) and of (Q, P). Outcomes
-    of low loss are on top, as good as one of `ON_TOP` makes it, then all by falling loss.
+    ``forward`` and ``backward`` are points of `attained_points` of (P, Q) and of (Q, P).
     """
     x = np.concatenate([[0.0], forward[0], 1.0 - backward[1], [1.0]])
     y = np.concatenate([[0.0], forward[1], 1.0 - backward[0], [1.0]])
     inside = (y == 0.0) | (y >= 1.0) | (y < 1.0 - LEAST_POINT)
     q, lower = lower_hull(x[inside], -y[inside])
-    run = np.diff(-lower), np.diff(q)  # by falling loss
+    return FinitePair(np.diff(-lower), np.diff(q))
+
+
+def attained(runs: Runs, forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
+    """Return masses of the best of several runs in some order of scores; points as above.
+
+    Outcomes of low loss are on top, as good as one of `ON_TOP` makes it, then all by falling loss.
+    Coins tell parts of an outcome from each other, small ones first and last.
+    """
+    p, q = event_masses(forward, backward)
+    cuts = 0.5 * np.geomspace(1e-9, 1.0, 2 + LEAST_PARTS // (p.size + 1))
+    parts = np.diff(np.concatenate([[0.0], cuts, 1.0 - cuts[-2::-1], [1.0]]))
+    run = FinitePair(np.outer(p, parts).ravel(), np.outer(q, parts).ravel())
     found = [_winner(runs, run, part) for part in ON_TOP]
     return max(found, key=_epsilon_of)
 
 
-def _winner(runs: Runs, run: tuple[Array, Array], part: float) -> FinitePair:
+def _winner(runs: Runs, run: FinitePair, part: float) -> FinitePair:
     top = np.cumsum(run[0][::-1])[::-1] <= part
     order = np.concatenate([np.flatnonzero(top), np.flatnonzero(~top)])
     masses = []

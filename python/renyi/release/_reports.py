@@ -1,0 +1,281 @@
+"""Reports of local randomizers, drawn with their exact probabilities, and what is read from them.
+
+A coin is a uniform number, of which bits are drawn as needed, below its probability; that is a
+rational number or has an exponential, which is enclosed as closely as it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from renyi.mechanisms import (
+    HadamardResponse,
+    LaplaceResponse,
+    LocalHashing,
+    LocalRandomizer,
+    RandomizedResponse,
+    ResponseTable,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from renyi.noise import SecureGenerator, add_laplace_noise
+from renyi.noise.generator import generator_of
+from renyi.release._draws import _bits, _exp_bracket
+
+Array = npt.NDArray[np.float64]
+Law = Callable[[int], tuple[Fraction, Fraction]]
+Responses = RandomizedResponse | LocalRandomizer
+
+WORD = 64
+
+
+class Estimate(NamedTuple):
+    """Unbiased estimates, and unbiased estimates of their variances, given what users hold."""
+
+    value: Any
+    variance: Any
+
+
+def randomize(
+    randomizer: Responses, values: npt.ArrayLike, *, generator: object = None
+) -> npt.NDArray[Any]:
+    """Return a report for every user; they still have to be shuffled.
+
+    Parameters
+    ----------
+    randomizer : RandomizedResponse or LocalRandomizer
+        What every user runs.
+    values : array_like of shape (n,)
+        What users hold: whole numbers from 0 to choices - 1 (rows of a table), or for
+        `LaplaceResponse` numbers of [0, 1].
+    generator : SecureGenerator or numpy.random.Generator, optional
+        The source of randomness; by default that of the process.
+
+    Returns
+    -------
+    ndarray
+        Of shape (n,): an answer, a column, a number; (n, choices): a set, as bits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not permitted.
+
+    Notes
+    -----
+    Probabilities are exact; Laplace noise is ideal and rounded to a lattice, see `renyi.noise`.
+
+    Examples
+    --------
+    >>> randomize(RandomizedResponse(1.0, 4), [0, 3, 3])
+    array([0, 3, 3])
+    >>> randomize(UnaryEncoding(1.0, 5), [0, 3, 3]).shape
+    (3, 5)
+    """
+    source = generator_of(generator)
+    held = np.asarray(values)
+    if isinstance(randomizer, LaplaceResponse):
+        if held.ndim != 1 or held.dtype.kind not in "fiu" or not np.all((held >= 0) & (held <= 1)):
+            raise ValueError(f"values must be a 1-d array of numbers in [0, 1], got {values!r}")
+        noisy = held.astype(np.float64)
+        return add_laplace_noise(noisy, 1.0 / randomizer.epsilon, generator=source)
+    choices = _choices(randomizer)
+    if held.ndim != 1 or held.dtype.kind not in "iu" or not np.all((held >= 0) & (held < choices)):
+        raise ValueError(
+            f"values must be a 1-d array of whole numbers in [0, {choices}), got {values!r}"
+        )
+    numbers = source.numpy_generator()
+    if isinstance(randomizer, ResponseTable):
+        return _from_table(randomizer, held, source)
+    kept = _coins(held.shape, _supports(randomizer)[0], source)
+    if isinstance(randomizer, RandomizedResponse):
+        others = numbers.integers(1, max(choices, 2), size=held.shape)
+        return np.where(kept, held, (held + others) % choices)
+    if isinstance(randomizer, HadamardResponse):
+        columns, rows = numbers.integers(randomizer.columns, size=held.shape), held + 1
+        inside = np.bitwise_count(columns & rows) % 2 == 0
+        return np.where(inside == kept, columns, columns ^ (rows & -rows))  # a bijection of halves
+    if isinstance(randomizer, SubsetSelection):
+        bits = np.arange(choices - 1) < (randomizer.size - kept)[:, None]
+        bits = np.insert(numbers.permuted(bits, axis=1), 0, kept, axis=1)
+        places = (np.arange(choices) - held[:, None]) % choices
+        return np.take_along_axis(bits, places, axis=1)
+    bits = _coins((held.size, choices), _supports(randomizer)[1], source)
+    bits[np.arange(held.size), held] = kept
+    return bits
+
+
+def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
+    """Return how many users hold each value, from their reports in any order.
+
+    Parameters
+    ----------
+    randomizer : RandomizedResponse or LocalRandomizer
+        What every user ran; not `LaplaceResponse`.
+    reports : ndarray
+        As `randomize` returns them.
+
+    Returns
+    -------
+    Estimate
+        Counts and variances, of shape (choices,). Counts may be negative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the reports are not of the randomizer, or say nothing of what users hold.
+
+    Examples
+    --------
+    >>> randomizer = HadamardResponse(2.0, 3)
+    >>> reports = randomize(randomizer, np.repeat([0, 1, 2], [6000, 3000, 1000]))
+    >>> counts, variance = estimate_histogram(randomizer, reports)
+    >>> bool(np.all(abs(counts - [6000, 3000, 1000]) < 6.0 * np.sqrt(variance)))
+    True
+    """
+    choices = _choices(randomizer)
+    if isinstance(randomizer, ResponseTable):
+        table = np.array(randomizer.rows)
+        if np.linalg.matrix_rank(table) < choices:
+            raise ValueError("randomizer must have independent rows, got others")
+        weights = np.linalg.pinv(table)  # of reports, by inputs
+        seen = np.bincount(reports, minlength=table.shape[1])
+        found = seen @ weights
+        return Estimate(found, found @ (table @ weights**2 - np.eye(choices)))
+    if isinstance(randomizer, RandomizedResponse):
+        support = np.bincount(reports, minlength=choices)
+    elif isinstance(randomizer, HadamardResponse):
+        seen = np.bincount(reports, minlength=randomizer.columns)
+        columns, rows = np.arange(randomizer.columns), np.arange(1, choices + 1)
+        support = seen @ (np.bitwise_count(columns[:, None] & rows) % 2 == 0)
+    else:
+        support = np.asarray(reports).sum(axis=0)
+    p, q = (float(sum(law(WORD)) / 2) for law in _supports(randomizer))
+    if p == q:
+        raise ValueError(f"randomizer must depend on what users hold, got {randomizer!r}")
+    users = len(reports)
+    counts = (support - users * q) / (p - q)
+    variance = (counts * p * (1.0 - p) + (users - counts) * q * (1.0 - q)) / (p - q) ** 2
+    return Estimate(counts, variance)
+
+
+def estimate_mean(randomizer: LaplaceResponse, reports: npt.NDArray[Any]) -> Estimate:
+    """Return the mean of the numbers that users hold, from their reports in any order.
+
+    Raises
+    ------
+    TypeError
+        If the randomizer is another one.
+
+    Examples
+    --------
+    >>> randomizer = LaplaceResponse(2.0)
+    >>> reports = randomize(randomizer, np.full(10_000, 0.3))
+    >>> mean, variance = estimate_mean(randomizer, reports)
+    >>> abs(mean - 0.3) < 0.05, variance
+    (True, 5e-05)
+    """
+    if not isinstance(randomizer, LaplaceResponse):
+        raise TypeError(f"randomizer must be a LaplaceResponse, got {randomizer!r}")
+    return Estimate(float(np.mean(reports)), 2.0 / (randomizer.epsilon**2 * len(reports)))
+
+
+def _choices(randomizer: Any) -> int:
+    if isinstance(randomizer, ResponseTable):
+        return len(randomizer.rows)
+    known = RandomizedResponse | HadamardResponse | SubsetSelection | UnaryEncoding | LocalHashing
+    if not isinstance(randomizer, known):
+        raise TypeError(
+            f"randomizer must be a RandomizedResponse or LocalRandomizer, got {randomizer!r}"
+        )
+    return randomizer.choices
+
+
+def _supports(randomizer: Any) -> tuple[Law, Law]:
+    """Return the chances that a report supports what the user holds, and another value."""
+    if isinstance(randomizer, RandomizedResponse):
+        p, others = Fraction(randomizer.p), max(randomizer.choices - 1, 1)
+        return _known(p), _known((1 - p) / others)
+    epsilon = Fraction(randomizer.epsilon)
+    if isinstance(randomizer, HadamardResponse):
+        return _logistic(Fraction(1), epsilon), _known(Fraction(1, 2))
+    if isinstance(randomizer, SubsetSelection):
+        d, k = randomizer.choices, randomizer.size
+        own = _logistic(Fraction(d - k, k), epsilon)
+
+        def other(bits: int) -> tuple[Fraction, Fraction]:
+            low, high = own(bits)
+            return (k - high) / (d - 1), (k - low) / (d - 1)
+
+        return own, other
+    if isinstance(randomizer, LocalHashing):
+        g = randomizer.buckets
+        return _logistic(Fraction(g - 1), epsilon), _known(Fraction(1, g))
+    if randomizer.optimized:
+        return _known(Fraction(1, 2)), _logistic(Fraction(1), -epsilon)
+    return _logistic(Fraction(1), epsilon / 2), _logistic(Fraction(1), -epsilon / 2)
+
+
+def _known(p: Fraction) -> Law:
+    return lambda bits: (p, p)
+
+
+def _logistic(factor: Fraction, x: Fraction) -> Law:
+    """Return the law 1/(1 + factor e^-x), enclosed."""
+
+    def law(bits: int) -> tuple[Fraction, Fraction]:
+        low, high = _exp_bracket(abs(x), 2 * bits)
+        if x < 0:
+            return low / (low + factor), high / (high + factor)
+        return 1 / (1 + factor * high), 1 / (1 + factor * low)
+
+    return law
+
+
+def _coins(shape: tuple[int, ...], law: Law, source: SecureGenerator) -> npt.NDArray[np.bool_]:
+    """Return independent coins."""
+    low, high = law(WORD)
+    sure, perhaps = math.floor(low * 2**WORD), math.ceil(high * 2**WORD)
+    words = source.numpy_generator().integers(2**WORD, size=shape, dtype=np.uint64)
+    if sure == 2**WORD:
+        return np.ones(shape, dtype=bool)
+    result = words < np.uint64(sure)
+    if perhaps > sure:
+        open_ = (words >= np.uint64(sure)) & (words <= np.uint64(perhaps - 1))
+        for place in zip(*np.nonzero(open_), strict=True):
+            result[place] = _is_below(int(words[place]), law, source)
+    return result
+
+
+def _is_below(number: int, law: Law, source: SecureGenerator) -> bool:
+    """Whether a uniform number, of which the first 64 bits are given, is below a probability."""
+    bits = WORD
+    while True:
+        low, high = law(bits)
+        if number + 1 <= low * 2**bits:
+            return True
+        if number >= high * 2**bits:
+            return False
+        number, bits = (number << WORD) | _bits(WORD, source), bits + WORD
+
+
+def _from_table(
+    table: ResponseTable, held: npt.NDArray[Any], source: SecureGenerator
+) -> npt.NDArray[Any]:
+    """Return reports, one column after the other: this one, if none before."""
+    reports = np.full(held.shape, len(table.rows[0]) - 1)
+    for value, row in enumerate(table.rows):
+        waiting, left = np.flatnonzero(held == value), sum(map(Fraction, row))
+        for report, chance in enumerate(map(Fraction, row)):
+            if chance and waiting.size:
+                chosen = _coins(waiting.shape, _known(chance / left), source)
+                reports[waiting[chosen]] = report
+                waiting = waiting[~chosen]
+            left -= chance
+    return reports

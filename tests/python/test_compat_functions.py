@@ -1,0 +1,246 @@
+"""Functions with the signatures of dp_accounting, riskcal and TensorFlow Privacy, beside theirs."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from renyi import (
+    Gaussian,
+    GroupSampled,
+    Laplace,
+    PLDAccountant,
+    PoissonSampled,
+    RDPAccountant,
+    tradeoff,
+)
+from renyi.compat import get_privacy_spent, riskcal, tensorflow_privacy
+
+STEP = PoissonSampled(Gaussian(1.0), 0.01)
+RUN = (1.0, 0.01, 1000)
+
+
+def test_order_one_is_not_used():
+    orders, rdp = [1.0, 2.0, 8.0], [0.1, 0.2, 0.8]
+    assert get_privacy_spent(orders, rdp, delta=1e-5) == get_privacy_spent(
+        orders[1:], rdp[1:], delta=1e-5
+    )
+    with pytest.raises(ValueError, match="order"):
+        get_privacy_spent([1.0], [0.1], delta=1e-5)
+    with pytest.raises(ValueError, match="rdp"):
+        get_privacy_spent([3.0, 2.0], [0.1], delta=1e-5)
+
+
+class TestDpAccounting:
+    """Our upper bounds are no larger than theirs, and near them where their grid is fine."""
+
+    def sides(self):
+        pytest.importorskip("dp_accounting")
+        from dp_accounting.pld import privacy_loss_distribution as theirs
+
+        from renyi.compat.dp_accounting import privacy_loss_distribution as mine
+
+        return mine, theirs
+
+    @pytest.mark.parametrize(
+        ("name", "arguments", "keywords"),
+        [
+            ("from_gaussian_mechanism", (1.5,), {}),
+            ("from_gaussian_mechanism", (3.0, 2.0), {"sampling_prob": 0.1}),
+            ("from_laplace_mechanism", (2.0,), {"sampling_prob": 0.2}),
+            ("from_laplace_mechanism", (3.0, 1.5), {"use_connect_dots": True}),
+            ("from_discrete_laplace_mechanism", (0.3, 2), {}),
+            ("from_discrete_gaussian_mechanism", (4.0, 2), {"truncation_bound": None}),
+            ("from_randomized_response", (0.4, 5), {}),
+            ("from_truncated_subsampled_gaussian_mechanism", (1000, 0.1, 200, 2.0), {}),
+            ("identity", (), {}),
+        ],
+    )
+    def test_factories(self, name, arguments, keywords):
+        mine, theirs = self.sides()
+        grid = {"value_discretization_interval": 1e-4}
+        made = getattr(mine, name)(*arguments, **keywords, **grid)
+        other = getattr(theirs, name)(*arguments, **keywords, **grid)
+        for uses in 1, 6:
+            left, right = made.self_compose(uses), other.self_compose(uses)
+            epsilons = np.array([0.0, 0.1, 1.0, 2.0])
+            found, expected = (
+                left.get_delta_for_epsilon(epsilons),
+                right.get_delta_for_epsilon(epsilons),
+            )
+            assert (found <= expected * (1.0 + 1e-6) + 1e-12).all()
+            if "truncated" not in name:  # a smaller pair dominates here
+                assert (found >= expected * 0.99 - 1e-6).all()
+            for delta in 1e-6, 1e-3:
+                most = right.get_epsilon_for_delta(delta)
+                assert left.get_epsilon_for_delta(delta) <= most * (1.0 + 1e-6) + 1e-9
+
+    def test_relations_and_other_factories(self):
+        mine, theirs = self.sides()
+        from dp_accounting import NeighboringRelation
+
+        replaced = {"neighboring_relation": NeighboringRelation.REPLACE_ONE}
+        sides = [side.from_gaussian_mechanism(1.0, **replaced) for side in (mine, theirs)]
+        epsilons = [side.get_epsilon_for_delta(1e-5) for side in sides]
+        assert epsilons[0] == pytest.approx(epsilons[1], rel=1e-5)
+        parameters = SimpleNamespace(epsilon=0.5, delta=1e-4)
+        sides = [side.from_privacy_parameters(parameters) for side in (mine, theirs)]
+        assert sides[0].get_delta_for_epsilon(0.2) == pytest.approx(
+            sides[1].get_delta_for_epsilon(0.2), rel=1e-3
+        )
+        lower, upper = {"a": math.log(0.25), "b": math.log(0.75)}, {
+            "a": math.log(0.75), "b": math.log(0.25)
+        }  # fmt: skip
+        made = mine.from_two_probability_mass_functions(lower, upper)
+        assert made.get_epsilon_for_delta(0.0) == pytest.approx(math.log(3.0), abs=1e-9)
+        assert made.get_epsilon_for_delta(0.0) >= math.log(3.0) - 1e-15
+
+    def test_compositions(self):
+        mine, _ = self.sides()
+        both = mine.from_gaussian_mechanism(1.0).compose(mine.from_laplace_mechanism(2.0))
+        expected = PLDAccountant().compose(Gaussian(1.0)).compose(Laplace(2.0))
+        assert both.get_epsilon_for_delta(1e-5) == expected.get_epsilon(1e-5)
+        assert mine.from_gaussian_mechanism(1.0).get_delta_for_epsilon_for_composed_pld(
+            mine.from_laplace_mechanism(2.0), 1.0
+        ) == expected.get_delta(1.0)
+        with pytest.raises(ValueError, match="other must be of the adjacency 'add_remove'"):
+            both.compose(mine.from_randomized_response(0.5, 4))
+        with pytest.raises(ValueError, match="pessimistic_estimate must be True"):
+            mine.from_gaussian_mechanism(1.0, pessimistic_estimate=False)
+        with pytest.raises(TypeError, match="keywords must be of dp_accounting, got noise"):
+            mine.from_gaussian_mechanism(1.0, noise=3.0)
+
+    def test_functions(self):
+        dpa = pytest.importorskip("dp_accounting")
+        from dp_accounting.pld import accountant, common
+        from dp_accounting.rdp import rdp_privacy_accountant
+
+        from renyi.compat import dp_accounting as plug
+
+        orders, rdp = [2.0, 4.0, 8.0, 16.0], [0.1, 0.2, 0.4, 0.8]
+        for own, theirs, value in (
+            (plug.compute_epsilon, dpa.rdp.compute_epsilon, 1e-5),
+            (plug.compute_delta, rdp_privacy_accountant.compute_delta, 1.0),
+        ):
+            (found, order), (expected, at) = own(orders, rdp, value), theirs(orders, rdp, value)
+            assert 0.9 * expected < found <= expected * (1.0 + 1e-12)
+            assert order == at
+        for sigma in 0.7, 5.0:
+            epsilon = plug.get_epsilon_gaussian(sigma, 1e-6)
+            assert epsilon == pytest.approx(dpa.get_epsilon_gaussian(sigma, 1e-6), rel=1e-9)
+            assert plug.get_sigma_gaussian(epsilon, 1e-6) == pytest.approx(sigma, rel=1e-9)
+        target = common.DifferentialPrivacyParameters(1.0, 1e-5)
+        for name, keywords in (
+            ("get_smallest_gaussian_noise", {"num_queries": 3, "sensitivity": 2.0}),
+            ("get_smallest_laplace_noise", {"num_queries": 3}),
+            ("get_smallest_discrete_laplace_noise", {"num_queries": 2, "sensitivity": 2}),
+            ("get_smallest_subsampled_gaussian_noise", {"num_queries": 9, "sampling_prob": 0.1}),
+        ):
+            found = getattr(plug, name)(target, **keywords)
+            expected = getattr(accountant, name)(target, **keywords)
+            assert found == pytest.approx(expected, rel=0.02)
+
+
+class TestRiskcal:
+    def test_beside_theirs(self):
+        pytest.importorskip("riskcal")
+        from riskcal import analysis
+        from riskcal.accountants import CTDAccountant
+        from riskcal.calibration import dpsgd
+
+        alpha = np.array([0.01, 0.1, 0.5])
+        for own, theirs, arguments in (
+            (riskcal.get_advantage_for_dpsgd, dpsgd.get_advantage_for_dpsgd, RUN),
+            (riskcal.get_beta_for_dpsgd, dpsgd.get_beta_for_dpsgd, (*RUN, alpha)),
+            (riskcal.get_advantage_from_gdp, analysis.get_advantage_from_gdp, (1.2,)),
+            (riskcal.get_beta_from_gdp, analysis.get_beta_from_gdp, (1.2, alpha)),
+            (riskcal.get_advantage_from_adp, analysis.get_advantage_from_adp, (1.0, 1e-3)),
+            (riskcal.get_beta_from_adp, analysis.get_beta_from_adp, (1.0, 1e-3, alpha)),
+            (
+                riskcal.get_epsilon_from_err_rates,
+                analysis.get_epsilon_from_err_rates,
+                (1e-5, 0.1, 0.3),
+            ),
+            (riskcal.get_bayes_risk_from_gdp, analysis.get_bayes_risk_from_gdp, (1.2, 0.3)),
+        ):
+            assert own(*arguments) == pytest.approx(theirs(*arguments), rel=2e-3), own.__name__
+        mine, other = riskcal.CTDAccountant(), CTDAccountant()
+        for accountant in mine, other:
+            for _ in range(300):
+                accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+        assert mine.history == other.history
+        epsilon = other.get_epsilon(delta=1e-5)
+        assert mine.get_epsilon(delta=1e-5) == pytest.approx(epsilon, rel=1e-3)
+        assert mine.get_beta(alpha=alpha) == pytest.approx(other.get_beta(alpha=alpha), rel=1e-3)
+        noise = riskcal.find_noise_multiplier_for_advantage(0.1, sample_rate=0.01, num_steps=1000)
+        theirs = dpsgd.find_noise_multiplier_for_advantage(0.1, sample_rate=0.01, num_steps=1000)
+        assert noise == pytest.approx(theirs, rel=0.02)
+
+    def test_losses_go_in(self):
+        pytest.importorskip("dp_accounting")
+        from renyi.compat.dp_accounting.privacy_loss_distribution import from_gaussian_mechanism
+
+        pld, own = from_gaussian_mechanism(1.0), PLDAccountant().compose(Gaussian(1.0))
+        assert riskcal.get_advantage_from_pld(pld) == own.get_advantage()
+        assert riskcal.get_beta_from_pld(pld, alpha=0.01) == own.get_beta(0.01)
+        priors = np.array([0.3, 0.5])
+        assert riskcal.get_bayes_risk_from_pld(pld, prior=priors).tolist() == [
+            own.get_bayes_risk(prior) for prior in priors
+        ]
+
+    def test_bounds_are_on_the_safe_side(self):
+        for epsilon, delta in ((0.1, 0.0), (1.0, 1e-5), (5.0, 0.1)):
+            grid = np.linspace(0.0, 1.0, 2001)
+            beta = tradeoff.beta_from_epsilon_delta(grid, epsilon, delta)
+            largest = float((1.0 - grid - beta).max())
+            found = riskcal.get_advantage_from_adp(epsilon, delta)
+            assert largest <= found * (1.0 + 1e-12)
+            assert found == pytest.approx(largest, abs=1e-3)
+        assert riskcal.get_epsilon_from_err_rates(0.0, 0.0, 0.5) == math.inf
+        assert riskcal.get_epsilon_from_err_rates(1e-5, 0.5, 0.5) == 0.0
+        assert riskcal.get_epsilon_from_err_rates(0.0, 0.25, 0.25) >= math.log(3.0)
+        assert riskcal.get_advantage_from_zcdp(0.5) <= 1.0
+        assert riskcal.get_beta_from_zcdp(0.5, 0.1) >= 0.0
+        assert 0.0 < riskcal.get_beta_from_rdp(1.0, 0.1, 2.0) < 0.9
+
+    def test_targets_are_met(self):
+        noise = riskcal.find_noise_multiplier_for_err_rates(0.01, 0.9, 0.01, 100, grid_step=1e-2)
+        assert riskcal.get_beta_for_dpsgd(noise, 0.01, 100, 0.01) >= 0.9
+        state = riskcal.CTDAccountant()
+        state.step(noise_multiplier=1.0, sample_rate=0.1)
+        again = riskcal.CTDAccountant()
+        again.load_state_dict(state.state_dict())
+        assert (again.history, again.get_advantage()) == (state.history, state.get_advantage())
+        with pytest.raises(ValueError, match="state_dict must be of 'ctd', got 'rdp'"):
+            again.load_state_dict({"mechanism": "rdp"})
+
+
+class TestTensorFlowPrivacy:
+    def test_a_number(self):
+        epsilon, order = tensorflow_privacy.compute_dp_sgd_privacy(10_000, 100, 1.0, 10, 1e-5)
+        assert (epsilon, order) == RDPAccountant().compose(STEP, 1000).get_epsilon_and_order(1e-5)
+
+    @pytest.mark.parametrize("kind", tensorflow_privacy.AccountantType)
+    def test_a_statement(self, kind):
+        text = tensorflow_privacy.compute_dp_sgd_privacy_statement(
+            10_000, 64, 5.0, 2.0, 1e-6, max_examples_per_user=2, accountant_type=kind
+        )
+        numbers = [float(line.partition("= ")[2]) for line in text.splitlines() if "n = " in line]
+        accountant = PLDAccountant if kind.value == "pld" else RDPAccountant
+        runs = [
+            (Gaussian(1.0), 5),
+            (PoissonSampled(Gaussian(1.0), 0.0064), 782),
+            (Gaussian(0.5), 5),
+            (GroupSampled(Gaussian(1.0), 0.0064, 2), 782),
+        ]
+        for found, (mechanism, count) in zip(numbers, runs, strict=True):
+            epsilon = accountant().compose(mechanism, count).get_epsilon(1e-6)
+            assert epsilon <= found < epsilon + 1.1e-3
+        without = tensorflow_privacy.compute_dp_sgd_privacy_statement(
+            10_000, 64, 5.0, 2.0, 1e-6, used_microbatching=False
+        )
+        assert "without microbatching" in without
+        assert "users" not in without
