@@ -239,8 +239,8 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
                              log_delta < kTiny && nearest_number() < kNearestNumber;
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
-    // Far out losses grow like e^{c x}: x^2/2 between two levels is up to (x/c) log^2(ratio)/8 above its chord, and a law
-    // with peaks at both levels has no line for what lies between.
+    // Far out losses grow like e^{c x}: x^2/2 between two levels is up to (x/c) log^2(ratio)/8 above its chord, and a
+    // law with peaks at both levels has no line for what lies between.
     if (!add && pair_ != SampledPair::add && log_delta < kTiny && law.c < kSlow && law.c > kSlowest)
         ratio = std::min(ratio, std::exp(std::sqrt(8.0 * kMostSag * law.c / output_at(law, epsilon))));
     if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kCertain (t - x)/t, below which all are certain
