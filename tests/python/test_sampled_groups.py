@@ -8,6 +8,7 @@ import functools
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -390,3 +391,30 @@ def test_records_far_beyond_the_noise_are_revealed(setting):
     noise, rate, records, instead = setting
     group = GroupSampled(Gaussian(noise), rate, records, instead=instead)
     assert PLDAccountant().compose(group).get_epsilon_bounds(1e-3) == (0.0, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("rate", "scale", "records"),
+    [(1e-12, 1e6, 3), (1e-18, 10.0, 3), (0.1, 1e12, 3), (1e-4, 0.5, 4), (0.9, 1.0, 5)],
+)
+def test_small_losses_of_groups_keep_their_digits(rate, scale, records):
+    with mpmath.workdps(60):
+        q, b = mpmath.mpf(rate), mpmath.mpf(scale)
+        weights = [
+            mpmath.binomial(records, k) * q**k * (1 - q) ** (records - k)
+            for k in range(records + 1)
+        ]
+
+        def excess(x):
+            gains = ((abs(x) - abs(x - k)) / b for k in range(records + 1))
+            return sum(w * mpmath.expm1(gain) for w, gain in zip(weights, gains, strict=True))
+
+        inside = mpmath.quad(
+            lambda x: mpmath.exp(-x / b) / (2 * b) * excess(x) ** 2,
+            [mpmath.mpf(i) / 2 for i in range(2 * records + 1)],
+        )
+        outside = excess(0) ** 2 / 2 + excess(records) ** 2 / 2 * mpmath.exp(-records / b)
+        truth = mpmath.log1p(inside + outside)
+    group = GroupSampled(Laplace(scale), rate, records)
+    (found,) = RDPAccountant().compose(group).get_rdp([2.0])
+    assert truth <= found <= truth * (1 + 1e-7)
