@@ -56,6 +56,7 @@ examples = {  # one of each kind, by name
         Exponential(1.0),
         GaussianMixture(2.0, [0.0, 1.0], [0.5, 0.5]),
         GroupSampled(normal, 0.1, 3),
+        GroupSampled(Laplace(2.0), 0.1, 3),
         CorrelatedGaussian([[4.0, 1.0], [1.0, 4.0]], [[1.0, 0.0]]),
         PrivacyLoss(pairs.StudentTPair(3.0, 2.0)),
         ApproxDP(0.5, 1e-7),
@@ -141,7 +142,7 @@ correlated = st.builds(
         st.builds(matrix.SquareRoot, lengths),
         st.builds(matrix.Tree, lengths),
         st.builds(matrix.BLT, lengths, st.just((0.9,)), st.just((0.3,))),
-        st.builds(matrix.BandedInverse.geometric, st.sampled_from([1, 2, 30])),
+        st.builds(matrix.BandedInverse.optimal, st.sampled_from([2, 30]), st.just(2)),
     ),
     losses,
     st.one_of(
@@ -169,6 +170,10 @@ leaves = st.one_of(
     tables(),
     mixtures(),
     st.builds(GroupSampled, gaussians, rates, st.integers(1, 1000)),
+    st.builds(GroupSampled, st.builds(Laplace, noises), rates, st.integers(1, 20)),
+    st.builds(
+        GroupSampled, st.builds(DiscreteGaussian, st.floats(0.1, 50.0)), rates, st.integers(1, 9)
+    ),
     st.builds(CorrelatedGaussian, st.just(((4.0, 1.0), (1.0, 4.0))), planes),
     st.builds(PrivacyLoss, dominating),
     st.builds(PrivacyLoss, dominating, dominating),

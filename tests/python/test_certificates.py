@@ -331,6 +331,23 @@ def test_unsafe_claims_are_rejected(certificates):
                 check.check_text(json.dumps(data))
 
 
+def test_what_a_sum_leaves_out_is_counted():
+    """Sums of few nodes are too small by their tail, those of wide steps too large by aliases."""
+    made = certified("training")
+    low, high = (float.fromhex(made["claim"][name]) for name in ("delta_lower", "delta"))
+    for wider in (1.0, 2.0, 4.0):
+        for nodes in (2, 5, 13, 34):
+            for claim in ((low * (1 - 1e-6), 0.0), (1.0, high * (1 + 1e-6))):
+                data = json.loads(json.dumps(made))
+                line = data["proofs"][0]
+                line["step"] = (wider * float.fromhex(line["step"])).hex()
+                line["nodes"] = nodes
+                names = ("delta", "delta_lower")
+                data["claim"] |= {name: end.hex() for name, end in zip(names, claim, strict=True)}
+                with pytest.raises(check.Rejected, match="not proved"):
+                    check.check_text(json.dumps(data))
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [

@@ -1,7 +1,8 @@
 """The shells of `StepCallback` in the frameworks that are installed, each trained with.
 
-For all of them: ``python -m pip install accelerate flwr[dp] jax-privacy lightning opacus pfl
-transformers``, then ``python -m pytest tests/python/test_compat_*.py``.
+For all of them: ``python -m pip install ".[test,frameworks]"``, for pfl, which asks for an older
+dp_accounting, ``python -m pip install --no-deps pfl prv-accountant multiprocess``, and then
+``python -m pytest tests/python/test_compat_*.py``.
 """
 
 from __future__ import annotations
@@ -296,7 +297,7 @@ class TestCorrelatedNoise:
     def stream(self, entries, scale):
         from renyi.matrix import BandedInverse
 
-        return BandedInverse.geometric(self.STEPS).noise(entries, scale=scale)
+        return BandedInverse.optimal(self.STEPS, 2).noise(entries, scale=scale)
 
     def check(self, released, scale):
         """Released are noises alone; correlated as C^-1 says, at 4,000 entries a step."""

@@ -1,7 +1,4 @@
-"""`StepCallback`: budgets, charges, states; and its shells in the frameworks that are installed.
-
-For all of them: ``python -m pip install accelerate flwr lightning opacus optax pfl transformers``.
-"""
+"""`StepCallback`: budgets, charges and states, without a framework."""
 
 from __future__ import annotations
 

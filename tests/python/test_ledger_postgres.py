@@ -89,8 +89,8 @@ class Started:
         return f"host=127.0.0.1 port={self.port} user=owner dbname=postgres"
 
     def kill(self):
-        """End it with SIGKILL; its sessions end when they see that."""
-        self.process.kill()
+        """End it at once, without a checkpoint: it recovers from its log when it starts again."""
+        self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
 
 

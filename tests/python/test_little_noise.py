@@ -455,6 +455,26 @@ def test_next_to_plateaus_of_two_steps_the_truth_lies_inside(q, number, sigma, d
         assert delta_of_two_removed(q, sigma, low) >= delta
 
 
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (1.048e-6, 6.068, 107, 9.8e-239),
+        (8.491e-4, 6.377, 749, 1.6e-242),
+        (1.272e-6, 5.238, 830, 1.9e-186),
+        (3.338e-4, 3.884, 32_652, 1.6e-189),
+        (0.02334, 6.207, 40, 2.6e-138),
+    ],
+)
+def test_tiny_deltas_of_small_losses_are_narrow(q, sigma, count, delta):
+    """Lattices, tilted, are narrow next to some of them only."""
+    low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    pair = step_pair(SampledStep(q, sigma), "add_remove", "remove")
+    lattice = LossComposition([(pair, count)], 1e-2, 2**17)
+    least, most = lattice.epsilon_bounds(delta, 0.0)
+    assert max(low, least) <= min(high, most)
+
+
 @pytest.mark.parametrize("sigma", [0.02, 0.05])
 @pytest.mark.parametrize("delta", [0.25, 0.75])
 def test_epsilon_falls_over_plateaus(sigma, delta):

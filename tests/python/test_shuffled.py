@@ -16,11 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from renyi import (
+    FixedSizeSampled,
     Gaussian,
     Laplace,
     PLDAccountant,
     PoissonSampled,
     PureDP,
+    RandomAllocation,
     RandomizedResponse,
     RDPAccountant,
     Shuffled,
@@ -308,8 +310,21 @@ def test_only_replaced_records():
     for accountant in (PLDAccountant(), RDPAccountant(adjacency="zero_out")):
         with pytest.raises(UnsupportedMechanismError, match="the number of reports is public"):
             accountant.compose(scheme)
-    with pytest.raises(UnsupportedMechanismError):
-        PLDAccountant(adjacency="replace_one").compose(PoissonSampled(scheme, 0.1))
+
+
+def test_samples_have_as_many_records_as_there_are_reports():
+    scheme = Shuffled(PureDP(1.0), 1000)
+    for make in (
+        lambda: FixedSizeSampled(scheme, 10, 100_000),
+        lambda: FixedSizeSampled(scheme, 1000, 100_000, True),
+        lambda: PoissonSampled(scheme, 0.1),
+        lambda: RandomAllocation(scheme, 10),
+    ):
+        with pytest.raises(ValueError, match="mechanism must"):
+            make()
+    drawn = PLDAccountant(adjacency="replace_one")
+    drawn.compose(FixedSizeSampled(scheme, 1000, 100_000))
+    assert drawn.get_epsilon(1e-6) < 0.01 < of(PureDP(1.0), 1000).get_epsilon(1e-6)
 
 
 @each(

@@ -5,7 +5,7 @@ Examples
 >>> import jax.numpy as jnp
 >>> import optax
 >>> from renyi.matrix import BandedInverse
->>> noise = correlated_noise(BandedInverse.geometric(4).noise(3, scale=0.5))
+>>> noise = correlated_noise(BandedInverse.optimal(4, 2).noise(3, scale=0.5))
 >>> rule = optax.chain(noise, optax.sgd(1.0))
 >>> updates, _ = rule.update(jnp.ones(3), rule.init(jnp.zeros(3)))
 >>> bool((updates != -1.0).all())

@@ -6,7 +6,7 @@ Examples
 >>> from renyi.matrix import BandedInverse
 >>> weights = torch.zeros(3, requires_grad=True)
 >>> optimizer = torch.optim.SGD([weights], lr=1.0)
->>> hook = add_correlated_noise(optimizer, BandedInverse.geometric(4).noise(3, scale=0.5))
+>>> hook = add_correlated_noise(optimizer, BandedInverse.optimal(4, 2).noise(3, scale=0.5))
 >>> weights.sum().backward()
 >>> _ = optimizer.step()
 >>> bool((weights != -1.0).all())

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +83,7 @@ class Shuffled(Mechanism):
     """
 
     adjacencies = (REPLACE,)
+    size_matters: ClassVar[bool] = True  # as of samplings
     assumption = (
         "shuffled reports: each user sends one report, drawn with coins of their own, a shuffler "
         "that is trusted hides who sent which, and the number of reports is public"
@@ -103,6 +105,11 @@ class Shuffled(Mechanism):
         if users > MOST_USERS:
             raise ValueError(f"users must be an integer in [1, 10^9], got {users}")
         set_fields(self, users=users)
+
+    @property
+    def population(self) -> int:
+        """The records that it needs, one of each user."""
+        return self.users
 
     def _headline(self) -> str:
         return f"Shuffled reports of {self.users} users, each by {self.randomizer!r}"

@@ -36,7 +36,7 @@ Array = npt.NDArray[np.float64]
 ETA = 2.0**-44  # relative error of the probabilities of a law, and of sums over 8 types
 GAP = 2.0**-17  # of delta, relatively: what smoothing may add
 LARGEST_GAP = 0.25
-MOST_FREQUENCIES, MOST_TERMS = 2**12, 2**16  # frequencies, and those times types
+MOST_FREQUENCIES, MOST_TERMS = 2**12, 2**15  # frequencies, and those times types
 NEGLIGIBLE = 2.0**-56
 MOST_COUNTS = 2**12  # of types, in a sum over all
 CELL = 0.1  # width of the cells of frequencies that are left out or not, over 1/s
@@ -100,8 +100,8 @@ def _mean_excess(g: Array, size: Array, w: Array, users: int, enough: float) -> 
         return 0.0, math.inf
     tilted = w * np.exp(theta * g)
     null = max(1.0 - float(w.sum()), 0.0)
-    growth = float(w @ np.expm1(theta * g))
-    phi = 1.0 + growth
+    rise = float(w @ np.expm1(theta * g))
+    phi = 1.0 + rise
     p, rest = tilted / phi, null / phi
     mean = float(p @ g)
     s = math.sqrt(float(p @ (g - mean) ** 2) + rest * mean * mean)
@@ -109,7 +109,7 @@ def _mean_excess(g: Array, size: Array, w: Array, users: int, enough: float) -> 
     # An error of the exponent of the transform at z is at most n |z| `unit`.
     unit = (ETA + 2.0**-50 * g.size) * 8.0 * float((w * np.maximum(np.exp(theta * g), 1.0)) @ size)
     unit /= phi
-    log_f = n * math.log1p(growth)
+    log_f = n * math.log1p(rise)
     error_f = n * theta * unit + 2.0**-50 * (8.0 + abs(log_f))
     crude = _exp(log_f + error_f - 1.0) / theta  # since x <= e^(theta x)/(e theta)
     if crude <= enough or not (error_f < 1e-2 and log_f > -650.0 and s > 0.0):
@@ -123,7 +123,7 @@ def _mean_excess(g: Array, size: Array, w: Array, users: int, enough: float) -> 
         last = math.sqrt(72.0 / v)
         count = (last - math.pi / span) * s / CELL
         if count <= most:
-            places, dropped = _frequencies((first, last, h), g, p, n, v, s, span)
+            places, dropped = _frequencies((first, last, h), g, p, n, v, s, span, unit)
             count = sum(b - a + 1.0 for a, b in places)
             if count <= most:
                 break
@@ -161,10 +161,11 @@ def _by_counts(g: Array, size: Array, w: Array, users: int) -> tuple[float, floa
         left, total, off = left[of] - count, total[of] + count * one, off[of] + count * error
         log_p = log_p[of] + count * math.log(mass) - log_factorial[count]
     null = 1.0 - float(w.sum())
-    if null > 0.0:
+    revealed = null > ETA  # else it is the rounding of a whole law, and left out from below
+    if revealed:
         log_p += left * math.log(null)
     p = np.exp(log_p - log_factorial[left])
-    if null <= 0.0:
+    if not revealed:
         p[left > 0] = 0.0
     error = 8.0 * users * ETA
     low = float(p @ np.maximum(total - off, 0.0)) * (1.0 - error)
@@ -194,6 +195,7 @@ def _frequencies(
     v: float,
     s: float,
     span: float,
+    unit: float,
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the frequencies of the sum and bounds of the sums over all others.
 
@@ -211,7 +213,8 @@ def _frequencies(
         edges = np.linspace(start, last, math.ceil((last - start) * s / CELL) + 1)
         half = 0.5 * (edges[1] - edges[0])
         real, imaginary = _transform(edges[:-1] + half, g, p)
-        most = np.minimum(np.hypot(1.0 + real, imaginary) + half * s * (1.0 + 2.0**-20), 1.0)
+        most = np.hypot(1.0 + real, imaginary) + half * s * (1.0 + 2.0**-20) + edges[1:] * unit
+        most = np.minimum(most, 1.0)
         with np.errstate(divide="ignore"):
             most = np.exp(n * np.log(most) - 0.5 * v * edges[:-1] ** 2)
         kept = most > NEGLIGIBLE * min(1.0, start * h)

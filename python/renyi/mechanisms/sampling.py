@@ -25,6 +25,7 @@ from renyi.mechanisms._noise import (
     Laplace,
     laplace_pair,
 )
+from renyi.mechanisms._shuffled import Shuffled
 from renyi.mechanisms.algebra import (
     AllocatedEpoch,
     Mechanism,
@@ -104,9 +105,9 @@ def of_random_size(value: Any) -> Mechanism:
     return value  # type: ignore[no-any-return]
 
 
-def samplings(mechanism: Mechanism) -> Iterator[Sampling]:
-    """Yield the samplings that a mechanism starts with, not those inside them."""
-    if isinstance(mechanism, Sampling):
+def samplings(mechanism: Mechanism) -> Iterator[Sampling | Shuffled]:
+    """Yield the samplings that a mechanism starts with, not those inside them, and shuffles."""
+    if isinstance(mechanism, Sampling | Shuffled):
         yield mechanism
         return
     for part, _ in mechanism.parts:
@@ -612,7 +613,7 @@ class FixedSizeSampled(Sampling):
             return 1.0
         return -math.expm1(self.sample_size * math.log1p(-1.0 / self.population))
 
-    def _check(self, inner: Sampling) -> None:
+    def _check(self, inner: Sampling | Shuffled) -> None:
         if not inner.size_matters:
             return
         if "add_remove" in inner.adjacencies:
@@ -625,7 +626,7 @@ class FixedSizeSampled(Sampling):
                 "mechanism must not need distinct records, which a sample with replacement has "
                 f"not, got {inner!r}"
             )
-        if isinstance(inner, FixedSizeSampled) and inner.population != self.sample_size:
+        if isinstance(inner, FixedSizeSampled | Shuffled) and inner.population != self.sample_size:
             raise ValueError(
                 f"mechanism must have the population {self.sample_size}, the sample_size, "
                 f"got {inner!r}"

@@ -278,8 +278,8 @@ Bracket single_step_epsilon(const SingleStep& s, double delta) noexcept {
 
 namespace {
 
-// One step of a group, or of a replaced record. The loss rises with y, the output or, of `add`, minus the output: with the event E of outputs
-// beyond the place where it is eps,
+// One step of a group, or of a replaced record. The loss rises with y, the output or, of `add`, minus the output: with
+// the event E of outputs beyond the place where it is eps,
 //     delta(eps) = P(E) - e^eps Q(E),
 // which no other event exceeds. An event that holds E and has losses of at least eps - eta is below by at most
 // (1 - e^-eta) e^eps Q.

@@ -17,7 +17,9 @@ constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta again
 constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
-constexpr int kMostParts = 12;
+constexpr double kSlow = 0.5, kSlowest = 0.1;      // growth of losses far out, for levels that lie nearer
+constexpr double kMostSag = 4.0;                   // nats of a tilted law between two of them
+constexpr int kMostParts = 24;
 constexpr double kTiny = -80.0;  // log of a delta that one large loss may make, or several
 constexpr double kNearestNumber = 4.0, kMostNumbers = 8.0, kRatioOfNumbers = 12.0;
 constexpr double kCertain = 0.55;
@@ -229,14 +231,18 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     }
     // Down through the levels, until the base is next to nothing or serves by itself.
     // n large losses are x^2/2 = n (eps/n + a)^2/(2 c^2) nats away, a = c^2/2 - log q, and nearest where eps = n a.
+    const SampledLoss law = steps.front().law;
     const auto nearest_number = [&] {
-        const SampledLoss& law = steps.front().law;
         return epsilon / (0.5 * law.c * law.c - std::log(law.q));
     };
     const bool has_numbers = pair_ == SampledPair::remove && steps.size() == 1 && !steps.front().law.group &&
                              log_delta < kTiny && nearest_number() < kNearestNumber;
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
+    // Far out losses grow like e^{c x}: x^2/2 between two levels is up to (x/c) log^2(ratio)/8 above its chord, and a
+    // law with peaks at both levels has no line for what lies between.
+    if (!add && pair_ != SampledPair::add && log_delta < kTiny && law.c < kSlow && law.c > kSlowest)
+        ratio = std::min(ratio, std::exp(std::sqrt(8.0 * kMostSag * law.c / output_at(law, epsilon))));
     if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kCertain (t - x)/t, below which all are certain
         const double parts = std::ceil(std::log(2.0 * count_ / kCertain) / std::log(kRatioOfFew));
         ratio = std::pow(2.0 * count_ / kCertain, 1.0 / parts);
