@@ -12,6 +12,7 @@ from renyi import (
     DiscreteLaplace,
     Gaussian,
     GaussianMixture,
+    GroupSampled,
     Laplace,
     PLDAccountant,
     PoissonSampled,
@@ -99,6 +100,18 @@ def test_a_chain_beside_groups_of_their_own(p, choices, size):
             assert least * (1.0 - 1e-9) <= high <= most * (1.0 + 2e-3)
         least = truth.get_delta_bounds(1.0, direction=direction)[0]
         assert least <= run.get_delta(1.0, direction=direction, group_size=size)
+
+
+@pytest.mark.parametrize("size", [2, 3, 10])
+def test_a_chain_of_few_corners_beside_groups_of_their_own(size):
+    """No more than what (epsilon, delta) of the ends permits, beside the pair of the group."""
+    run = PLDAccountant().compose(PoissonSampled(Laplace(2.0), 0.3)).compose(ApproxDP(0.3, 1e-4))
+    delta = 1e-4 * math.fsum(math.exp(0.3 * i) for i in range(size))
+    above = PLDAccountant().compose(GroupSampled(Laplace(2.0), 0.3, size))
+    above.compose(ApproxDP(0.3 * size, delta))
+    for target in (1.5 * delta, 0.05):
+        found = run.get_epsilon(target, group_size=size)
+        assert found <= above.get_epsilon(target) * (1.0 + 1e-3)
 
 
 @pytest.mark.parametrize("seed", range(2))

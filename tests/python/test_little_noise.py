@@ -706,6 +706,22 @@ def test_replaced_records_by_their_number_and_by_lattices(q, sigma, count, delta
     assert max(low, other_low) <= min(high, other_high)
 
 
+@pytest.mark.parametrize("count", [2, 10])
+@pytest.mark.parametrize("sigma", [0.05, 0.3, 1.0])
+@pytest.mark.parametrize("epsilon", [1.0, 5.0, 20.0])
+def test_replaced_records_that_are_nearly_always_drawn(epsilon, sigma, count):
+    """Beside the curve of all records by the chance that one is not, on either side."""
+    rate = 1.0 - 2.0**-53
+    drawn = PLDAccountant(adjacency="replace_one").compose(
+        PoissonSampled(Gaussian(sigma), rate), count
+    )
+    all_of = PLDAccountant(adjacency="replace_one").compose(Gaussian(sigma), count)
+    low, high = drawn.get_delta_bounds(epsilon)
+    exact, off = all_of.get_delta(epsilon), count * (1.0 - rate) * (1.0 + math.exp(epsilon)) + 1e-12
+    assert low <= exact + off
+    assert high >= exact - off
+
+
 @pytest.mark.parametrize("sigma", [2e-4, 9e-5, 1e-6, 1e-99, 1e-310])
 @pytest.mark.parametrize("adjacency", ["add_remove", "replace_one"])
 def test_next_to_no_noise_leaves_epsilon_finite(sigma, adjacency):

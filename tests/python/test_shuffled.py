@@ -252,6 +252,33 @@ def test_a_table_is_what_it_lists():
         assert listed == pytest.approx(named, rel=1e-4)
 
 
+@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("users", [1, 10, 10**9])
+def test_reports_that_reveal_the_input(users, rounds):
+    """A report that others never send, or hardly ever, hides among nobody."""
+    for rows, revealed in (([[1, 0], [0, 1]], 1.0), ([[0.5, 0.5, 0], [0.25, 0.25, 0.5]], 0.5)):
+        reports = Shuffled(ResponseTable(rows), users) * rounds
+        accountant = PLDAccountant(adjacency="replace_one").compose(reports)
+        assert accountant.get_epsilon(1e-5) == math.inf
+        low, high = accountant.get_delta_bounds(50.0)
+        assert low <= 1.0 - (1.0 - revealed) ** rounds <= high
+        assert high - low < 1e-9
+    for tiny in (1e-310, 1e-200, 1e-80):
+        reports = Shuffled(ResponseTable([[tiny, 1.0], [1.0, tiny]]), users) * rounds
+        accountant = PLDAccountant(adjacency="replace_one").compose(reports)
+        low, high = accountant.get_epsilon_bounds(1e-5)
+        assert low <= -rounds * math.log(tiny) * (1.0 + 1e-12)
+        assert high >= -math.log(tiny) - 1e-4
+        assert accountant.get_delta(0.0) == 1.0
+
+
+def test_next_to_no_loss_has_an_answer():
+    once = Shuffled(PureDP(1e-200), 5)
+    accountant = PLDAccountant(adjacency="replace_one").compose(once)
+    assert accountant.get_epsilon(1e-300) == 1e-200
+    assert accountant.compose(once).get_epsilon(0.0) == 2e-200
+
+
 def test_rounds_compose_and_the_pair_agrees_with_one():
     one, ten = of(PureDP(1.0), 10**4), of(PureDP(1.0), 10**4, 10)
     low, high = ten.get_epsilon_bounds(1e-6)

@@ -109,6 +109,7 @@ MOST_CORNERS = 2000  # lines times neighbours; where there are more, g is smooth
 LEAST = 1e-320
 LEAST_OF_PROFILE = 1e-20  # delta of one record
 LEARNT, PROFILE_POINTS = 16, 800
+NEAR_ZERO = 1e-6  # of the largest epsilon: nearer, rounding of delta would make a slope
 
 Sloped = tuple[Array, Array, Array]
 Slopes = Callable[[Exceeded, Array, Array, Array], Sloped]
@@ -160,19 +161,20 @@ class Chain:
 
     def profile(self) -> tuple[Array, Array]:
         """Return epsilons, rising from 0, and deltas between the ends, rounded up, to tiny ones."""
-        ends = [self.delta(0.0)]
-        if not 0.0 < ends[0] < 1.0:
-            return np.zeros(1), np.array(ends)
+        at_zero = self.delta(0.0)
+        if not 0.0 < at_zero < 1.0:
+            return np.zeros(1), np.array([at_zero])
         infinite = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
         least = np.array([max(LEAST_OF_PROFILE, infinite * (1.0 + 1e-6))])
         most = self._size * min(float(self._own.epsilon_brackets(least)[1, 0]), LARGEST_EPSILON)
+        found = {0.0: at_zero}
         for epsilon in np.linspace(0.0, most, LEARNT)[1:].tolist():
-            ends.append(self.delta(epsilon))
-        model, found = Exceeded(self._lines), {0.0: ends[0], most: ends[-1]}
+            found[epsilon] = self.delta(epsilon)
+        model = Exceeded(self._lines)
         z = np.linspace(-FARTHEST, FARTHEST, PROFILE_POINTS)
         for shares in self._supporting(model, self._corner_slopes, z).T:
             epsilon = math.fsum(shares)
-            if 0.0 < epsilon < most:  # rounded up: it holds there, too
+            if NEAR_ZERO * most < epsilon < most:  # rounded up: it holds there, too
                 found[math.nextafter(epsilon, math.inf)] = self._certified(shares)
         epsilons = np.array(sorted(found))
         return epsilons, np.array([found[epsilon] for epsilon in epsilons.tolist()])

@@ -137,6 +137,7 @@ class StepCallback:
             if fitting < number:
                 raise self._refusal(step, number)
             if number and self._charge is not None:
+                self.accountant.compose(step, 0)  # raises
                 named = {} if self._run is None else {"run": self._run, "step": self._steps}
                 self._charge(step, number, **named)
             self.accountant.compose(step, number)

@@ -50,8 +50,9 @@ class Shuffled(Mechanism):
     Parameters
     ----------
     randomizer : PureDP, RandomizedResponse or LocalRandomizer
-        What every user runs. `PureDP`, of an epsilon up to 30: any randomizers that are so private,
-        which may differ between users and depend on the reports before. The others may not.
+        What every user runs, the same for all. `PureDP`, of an epsilon up to 30: any that is so
+        private; it may differ from place to place in the order in which shuffled users report, and
+        depend on the reports before, but not on who the user is.
     users : int
         Number of reports, in [1, 10^9]; it is public.
 
@@ -168,6 +169,8 @@ class ShuffledCurve:
         if delta == 0.0:
             return 0.0, self._largest
         high = self._place(self._most, delta, 4.0 * self._deviation)
+        if self._most(high) > delta:  # a report that the others never send may reveal more
+            high = self._largest
         law = self._worst(high)
         if law is None:
             return 0.0, high
@@ -187,12 +190,17 @@ class ShuffledCurve:
         return worst
 
     def _place(self, curve: Callable[[float], float], delta: float, start: float) -> float:
-        """Return an epsilon where a curve is at most delta, next to one where it is not, or 0."""
+        """Return an epsilon where a curve is at most delta, next to one where it is not, or 0.
+
+        Where it is above delta up to `LARGEST_EPSILON`: this.
+        """
         if curve(0.0) <= delta:
             return 0.0
-        start = min(start or self._deviation, 0.5 * self._largest)
-        found = smallest_argument(curve, delta, start, 0.0, self._largest, tolerance=TOLERANCE)
-        return min(found, self._largest)
+        end = min(self._largest, LARGEST_EPSILON)
+        if curve(end) > delta:
+            return end
+        start = min(start or self._deviation or 1.0, 0.5 * end)
+        return min(smallest_argument(curve, delta, start, 0.0, end, tolerance=TOLERANCE), end)
 
     def _least(self, epsilon: float) -> float:
         found = 0.0
@@ -236,7 +244,7 @@ class ShuffledCurve:
     def _grid(self, fine: float) -> list[float]:
         """Return epsilons from 0, evenly spaced up to `FAR` deviations and wider beyond."""
         end = min(self._largest, LARGEST_EPSILON)
-        step = min(self._deviation / fine, end / (FEWEST * fine))
+        step = min((self._deviation or math.inf) / fine, end / (FEWEST * fine))
         found = [0.0]
         while found[-1] + step < end:
             found.append(found[-1] + step)

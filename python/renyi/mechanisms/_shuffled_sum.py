@@ -41,6 +41,7 @@ NEGLIGIBLE = 2.0**-56
 MOST_COUNTS = 2**12  # of types, in a sum over all
 CELL = 0.1  # width of the cells of frequencies that are left out or not, over 1/s
 LEAST = 1e-290  # below, delta is not followed
+RAREST = 1e-90  # chance of a report below which it counts as one that the others never send
 UP = 1.0 + 2.0**-44
 
 
@@ -58,7 +59,7 @@ class Reports(NamedTuple):
     @property
     def variance(self) -> float:
         """The variance of the loss, about, times the number of users."""
-        seen = self.common > 0.0
+        seen = self.common > RAREST
         return float(((self.one - self.other)[seen] ** 2 / self.common[seen]).sum())
 
 
@@ -70,14 +71,17 @@ def delta_of(
     Where an upper end of ``enough`` is proved with little work, that is all.
     """
     t = math.exp(min(epsilon, 700.0))
-    seen = reports.common > 0.0
+    seen, never = reports.common > RAREST, reports.common == 0.0
     alone = reports.one - t * reports.other, reports.one + t * reports.other
     hidden = float(np.maximum(alone[0][~seen] + ETA * alone[1][~seen], 0.0).sum())
-    revealed = float(np.maximum(alone[0][~seen] - ETA * alone[1][~seen], 0.0).sum())
+    revealed = float(np.maximum(alone[0][never] - ETA * alone[1][never], 0.0).sum())
     w = reports.common[seen]
+    g, size = (part[seen] / t / w for part in alone)
+    unit = float(size.max(initial=0.0)) or 1.0  # losses may be large
     low, high = _mean_excess(
-        alone[0][seen] / w, alone[1][seen] / w, w, users, (enough / UP - hidden) * users
+        g / unit, size / unit, w, users, (enough / UP - hidden) * users / t / unit
     )
+    low, high = low * t * unit, high * t * unit
     # By convexity it is at most what the report reveals without the others.
     most = float(np.maximum(alone[0][seen] + ETA * alone[1][seen], 0.0).sum())
     high = min(high / users, most) + hidden

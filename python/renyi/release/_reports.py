@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._validation import float_above
 from renyi.mechanisms import (
     HadamardResponse,
     LaplaceResponse,
@@ -84,7 +85,8 @@ def randomize(
         if held.ndim != 1 or held.dtype.kind not in "fiu" or not np.all((held >= 0) & (held <= 1)):
             raise ValueError(f"values must be a 1-d array of numbers in [0, 1], got {values!r}")
         noisy = held.astype(np.float64)
-        return add_laplace_noise(noisy, 1.0 / randomizer.epsilon, generator=source)
+        scale = float_above(1 / Fraction(randomizer.epsilon))
+        return add_laplace_noise(noisy, scale, generator=source)
     choices = _choices(randomizer)
     if held.ndim != 1 or held.dtype.kind not in "iu" or not np.all((held >= 0) & (held < choices)):
         raise ValueError(

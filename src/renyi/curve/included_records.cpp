@@ -24,8 +24,8 @@
 //
 // Replaced records: the loss of a step is that above less its value at the output -x, so about T = lambda + w with the
 // record and T = 0 without, eps_n = eps - n lambda. With log(1 + e^u) <= 2 e^{u/2} every one of the three logarithms of
-// S - T that are not next to nothing has a mean of at most 2 (1-q) E e^{v/2}, and so has the fourth, e^{-c^2/2} q/(1-q)
-// of it. As (1 - e^{eps-s})_+ rises by no more than s does, delta is within E|S - T| of that by T.
+// S - T that are not next to nothing has a mean of at most 2 (1-q) E e^{v/2}, and the fourth e^{-c^2/2} q/(1-q) times
+// as much, which is more where nearly all records are drawn. As (1 - e^{eps-s})_+ rises by no more than s does, delta is within E|S - T| of that by T.
 #include "renyi/curve/included_records.hpp"
 
 #include <algorithm>
@@ -56,9 +56,11 @@ constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
 constexpr double kUp = 1.0 + 1e-9;  // of bounds from logarithms
 
 // k E|S - T|: with log(1 + e^u) <= 2 e^{u/2} both parts are at most 2 (1-q) E e^{v/2} = 2 (1-q) e^{lambda/2 - c^2/8};
-// twice as many of replaced records.
+// of replaced records there is a third one, and the fourth.
 double log_overlap(const SampledStep& s, SampledPair pair) noexcept {
-    const double c = 1.0 / s.sigma, parts = pair == SampledPair::replace_one ? 8.0 : 4.0;
+    const double c = 1.0 / s.sigma;
+    const double parts =
+        pair == SampledPair::replace_one ? 6.0 + 2.0 * std::exp(-0.5 * c * c) * s.q / (1.0 - s.q) : 4.0;
     return std::log(parts * s.count) + 0.5 * (std::log(s.q) + std::log1p(-s.q)) - 0.125 * c * c;
 }
 
