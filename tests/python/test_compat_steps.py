@@ -55,6 +55,15 @@ def test_several_at_once_or_none():
     assert steps.compose(count=0).get_epsilon() == 0.0
 
 
+def test_a_budget_that_is_lowered_holds_at_once():
+    steps = StepCallback(STEP, **BUDGET)
+    for _ in range(40):  # by now some more are known to fit
+        steps.compose()
+    steps.epsilon = 1.01 * steps.get_epsilon()
+    run_to_the_end(steps)
+    assert steps.get_epsilon() <= steps.epsilon
+
+
 def test_noise_that_changes():
     steps = StepCallback(**BUDGET)
     with pytest.raises(TypeError, match="mechanism must be what a step releases, got None"):

@@ -85,7 +85,7 @@ def test_a_value_with_a_form_in_json():
         "  Laplace noise, multiplier 1",
     ]
     assert Parallel([Gaussian(2.0)]).dominating_pair().symmetric
-    for wrong in [], [1.0]:
+    for wrong in [], [1.0], 3:
         with pytest.raises((TypeError, ValueError), match="mechanism"):
             Parallel(wrong)
 

@@ -143,7 +143,7 @@ class StepCallback:
             self.accountant.compose(step, number)
             self._mechanism = step
             self._steps += number
-            self._known = ((step, self.accountant.mechanisms), fitting - number)
+            self._known = (self._asked(step), fitting - number)
         if self._log is not None and number and self._steps % self._every < number:
             self._log(self.metrics())
         return self
@@ -189,7 +189,7 @@ class StepCallback:
                 f"{accountant.adjacency!r}"
             )
         self._steps = integer_of(found["steps"], "steps", 0)
-        self.accountant = accountant
+        self.accountant, self._known = accountant, (None, 0)
 
     def report(self, **options: Any) -> Report:
         """Return a privacy statement of what is recorded; options as of `privacy_report`.
@@ -223,7 +223,7 @@ class StepCallback:
         Steps like the last one are likely to go on: as many as there were are asked for at once.
         """
         known, fitting = self._known
-        if known != (step, self.accountant.mechanisms):
+        if known != self._asked(step):
             fitting = 0
         if fitting >= number or self.epsilon == math.inf:
             return max(fitting, number)
@@ -233,8 +233,12 @@ class StepCallback:
         spent = self.accountant.get_epsilon_after(self.delta, step, ahead)
         within = [n for n, one in zip(ahead, spent, strict=True) if one <= self.epsilon]
         fitting = max(within, default=0)
-        self._known = ((step, self.accountant.mechanisms), fitting)
+        self._known = (self._asked(step), fitting)
         return fitting
+
+    def _asked(self, step: Mechanism) -> tuple[Any, ...]:
+        """Return what the number of steps that fit depends on."""
+        return step, self.accountant.mechanisms, self.epsilon, self.delta
 
     def _refusal(self, step: Mechanism, number: int) -> BudgetExceededError:
         fits, fails = 0, number

@@ -322,6 +322,8 @@ class ResponseTable(LocalRandomizer):
     rows: tuple[tuple[float, ...], ...]
 
     def __init__(self, rows: Iterable[Iterable[float]]) -> None:
+        if not isinstance(rows, Iterable):
+            raise TypeError(f"rows must be sequences of probabilities, got {rows!r}")
         table = tuple(numbers_in(row, "rows", PROBABILITY) for row in rows)
         if not 2 <= len(table) <= MOST_INPUTS or len({len(row) for row in table}) != 1:
             raise ValueError(

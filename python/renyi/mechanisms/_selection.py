@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -183,7 +184,7 @@ class Parallel(Mechanism):
     The parts are disjoint, and the part of a record depends on nothing but the record: counts by
     region are one release, not as many as there are regions. What runs on one part may depend on
     what was released of others. Where a record is replaced its part may change, so that two parts
-    differ: that is not known here.
+    differ: that is not known here; nor is what a person reveals who has records in several parts.
 
     Parameters
     ----------
@@ -221,6 +222,8 @@ class Parallel(Mechanism):
     )
 
     def __post_init__(self) -> None:
+        if not isinstance(self.mechanisms, Iterable):
+            raise TypeError(f"mechanisms must be several mechanisms, got {self.mechanisms!r}")
         found = dict.fromkeys(mechanism_of(one) for one in self.mechanisms)
         if not found:
             raise ValueError("mechanisms must be at least one, got none")
