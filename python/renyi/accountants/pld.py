@@ -127,6 +127,7 @@ class PLDAccountant(Accountant[Part]):
         self._only_steps = True  # the compiled curve holds everything
         self._has_samples = False  # of steps
         self._has_groups = False  # of records that are sampled apart
+        self._is_raised = False  # some rate of the steps, to one that the engine takes
         self._has_little_noise = False  # on samples: lattices tell more where steps differ
         self._is_alternative = False  # of an accountant
 
@@ -146,7 +147,7 @@ class PLDAccountant(Accountant[Part]):
                 for step, count in steps:
                     if (known := within_domain(step)) is not None:
                         # What counts as none for the engine has a pair with a valid lower end.
-                        known = known._replace(noise=known.noise or step.noise)
+                        known = known._replace(rate=step.rate, noise=known.noise or step.noise)
                         parts.append((known, uses * times * count))
         return parts
 
@@ -162,7 +163,9 @@ class PLDAccountant(Accountant[Part]):
         else:  # replaced records are two units apart: samples have pairs of their own for that
             halved = self._adjacency == "replace_one" and part.rate == 1.0
             noise = 0.5 * part.noise if halved else part.noise
-            self._curve_of_steps.add(part.rate, noise, float(count), part.records)
+            rate = max(part.rate, SMALLEST_RATE)
+            self._curve_of_steps.add(rate, noise, float(count), part.records)
+            self._is_raised |= rate > part.rate
             self._has_groups |= part.records > 1
             self._has_little_noise |= part.rate < 1.0 and noise < LITTLE_NOISE
 
@@ -216,6 +219,8 @@ class PLDAccountant(Accountant[Part]):
         name: PairName = "replace_one" if replaces else side
         with self.lock:
             steps = self._curve_of_steps.questions(name) if self._only_steps else None
+        if steps is not None and self._is_raised:
+            return FromAbove(steps)
         if steps is not None:
             lattice = (replaces or self._has_little_noise) and not self._has_groups
             return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
@@ -488,6 +493,23 @@ class OnLattice:
         for i, (epsilon, enough) in enumerate(zip(epsilons.tolist(), known.tolist(), strict=True)):
             out[:, i] = self._lattice().delta_bounds(epsilon, enough)
         np.clip(out, 0.0, 1.0, out=out)
+
+
+class FromAbove:
+    """The upper ends of the curve of one side; from below nothing is known."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+
+    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon at every delta in [0, 1]."""
+        self._side.epsilon_into(deltas, out, known)
+        out[0] = 0.0
+
+    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
+        """Answer delta at every epsilon in [0, inf]."""
+        self._side.delta_into(epsilons, out, known)
+        out[0] = 0.0
 
 
 class Narrowed:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import enum
 import math
 
+from renyi._rounding import round_up
+from renyi._validation import shortest
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.mechanisms import Gaussian, GroupSampled, Mechanism, PoissonSampled
 
@@ -69,13 +71,13 @@ def compute_dp_sgd_privacy_statement(
     def line(subject: str, mechanism: Mechanism, count: int) -> str:
         kind = PLDAccountant if accountant_type is AccountantType.PLD else RDPAccountant
         epsilon = kind().compose(mechanism, count).get_epsilon(delta)
-        return f"{subject}: epsilon = {math.ceil(epsilon * 1e3) / 1e3:.3f}"
+        return f"{subject}: epsilon = {round_up(epsilon, 4)}"
 
     lines = [
         f"DP-SGD on {number_of_examples} examples, {batch_size} in a batch, {num_epochs:g} epochs, "
         f"noise multiplier {noise_multiplier:g}, {'with' if used_microbatching else 'without'} "
         "microbatching.",
-        f"One record added or removed, delta = {delta:g}, all checkpoints:",
+        f"One record added or removed, delta = {shortest(delta)}, all checkpoints:",
         line("examples, each once an epoch in any order", noise, passes),
         line("examples, on Poisson samples", PoissonSampled(noise, rate), steps),
     ]

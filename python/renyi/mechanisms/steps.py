@@ -130,6 +130,9 @@ def step_pair(
     noise.
     """
     rate, noise, records = step
+    if rate < SMALLEST_RATE:
+        more = step_pair(step._replace(rate=SMALLEST_RATE), adjacency, direction, instead)
+        return Pair.bracketed(more, NOTHING)
     if rate == 1.0:
         return gaussian_pair(distance(adjacency) / noise if noise else math.inf)
     if records > 1 or instead:
