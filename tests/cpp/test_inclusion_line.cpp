@@ -131,11 +131,11 @@ void compare_with_means() {
                 CHECK(revealed_inclusions(c, SampledPair::remove) != Inclusions::unknown);
                 InclusionLine line(c, SampledPair::remove);
                 for (const double delta : {1e-40, 1e-7, 0.2 * q}) {
-                    const Bracket a = line.epsilon(delta), b = included_records_epsilon(step, delta);
+                    const Bracket a = line.epsilon(delta), b = included_records_epsilon(step, SampledPair::remove, delta);
                     CHECK(b.upper - b.lower <= 1e-9 * b.upper);
                     CHECK_THAT(a.lower, <=, b.upper);
                     CHECK_THAT(b.lower, <=, a.upper);
-                    CHECK_THAT(included_records_delta(step, b.upper).lower, <=, delta);
+                    CHECK_THAT(included_records_delta(step, SampledPair::remove, b.upper).lower, <=, delta);
                 }
             }
 }
