@@ -55,7 +55,12 @@ class TestDpAccounting:
             ("from_discrete_laplace_mechanism", (0.3, 2), {}),
             ("from_discrete_gaussian_mechanism", (4.0, 2), {"truncation_bound": None}),
             ("from_randomized_response", (0.4, 5), {}),
-            ("from_truncated_subsampled_gaussian_mechanism", (1000, 0.1, 200, 2.0), {}),
+            pytest.param(
+                "from_truncated_subsampled_gaussian_mechanism",
+                (1000, 0.1, 200, 2.0),
+                {},
+                marks=pytest.mark.slow,
+            ),
             ("identity", (), {}),
         ],
     )

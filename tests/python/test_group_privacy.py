@@ -82,7 +82,14 @@ def test_a_chain_of_answers_against_all_its_corners(p, choices, size):
     assert (found >= beta * (1.0 - 1e-3) - 1e-9).all()
 
 
-@pytest.mark.parametrize(("p", "choices", "size"), [(0.7, 4, 3), (0.52, 2, 8), (0.9, 10, 2)])
+@pytest.mark.parametrize(
+    ("p", "choices", "size"),
+    [
+        (0.9, 10, 2),
+        pytest.param(0.7, 4, 3, marks=pytest.mark.slow),
+        pytest.param(0.52, 2, 8, marks=pytest.mark.slow),
+    ],
+)
 def test_a_chain_beside_groups_of_their_own(p, choices, size):
     """The chain of the answers, in all its corners, composed with the pair of sampled groups."""
     steps = PoissonSampled(Gaussian(1.5), 0.02) * 50

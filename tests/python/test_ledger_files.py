@@ -247,6 +247,13 @@ def changed_by_a_handler(ledger):
 
 
 class TestInterruptions:
+    @pytest.fixture(autouse=True)
+    def interruptible(self):
+        """A shell's background jobs are started with SIGINT ignored."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        yield
+        signal.signal(signal.SIGINT, before)
+
     def test_a_signal_while_a_charge_waits_leaves_no_lock(self, path):
         """The signal is handled when the wait is over, and the transaction has begun."""
         busy = sqlite3.connect(path, isolation_level=None, check_same_thread=False)

@@ -256,7 +256,14 @@ def test_groups_of_noise_on_integers(settings):
                     assert not is_worst or high <= reached * (1.0 + 1e-4) + 1e-14
 
 
-@pytest.mark.parametrize("noise", [Laplace(5.0), DiscreteLaplace(5.0), DiscreteGaussian(4.0)])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Laplace(5.0),
+        DiscreteLaplace(5.0),
+        pytest.param(DiscreteGaussian(4.0), marks=pytest.mark.slow),
+    ],
+)
 def test_groups_of_other_noise_in_compositions(noise):
     """Below the chain of neighbours, above one record, and with the moments of whole orders."""
     run = PLDAccountant().compose(PoissonSampled(noise, 0.05), 10)
