@@ -28,7 +28,7 @@ Array = npt.NDArray[np.float64]
 
 EPSILON = Range(0.0, 30.0, "(]")  # of a randomizer
 PROBABILITY = Range(0.0, 1.0)
-CELLS = 32  # of the density of Laplace noise, on either side
+CELLS = 16  # of the density of Laplace noise, on either side
 MOST_INPUTS = 64  # of a table
 DOWN = 1.0 - 4.0 * ETA
 
