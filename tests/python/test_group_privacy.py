@@ -109,7 +109,7 @@ def test_a_chain_beside_groups_of_their_own(p, choices, size):
         assert least <= run.get_delta(1.0, direction=direction, group_size=size)
 
 
-@pytest.mark.parametrize("size", [2, 3, 10])
+@pytest.mark.parametrize("size", [2, 3, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_chain_of_few_corners_beside_groups_of_their_own(size):
     """No more than what (epsilon, delta) of the ends permits, beside the pair of the group."""
     run = PLDAccountant().compose(PoissonSampled(Laplace(2.0), 0.3)).compose(ApproxDP(0.3, 1e-4))

@@ -190,6 +190,7 @@ def epsilon_of(row, delta):
     return PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(delta)
 
 
+@pytest.mark.slow
 def test_every_row_meets_the_target_and_not_by_much():
     for row in [*bands_of(2.0), *strategies_of(2.0, 1e-5, population=80, batch_size=10, steps=16)]:
         assert 2.0 * (1 - 1e-4) < epsilon_of(row, 1e-5) <= 2.0, row.name
