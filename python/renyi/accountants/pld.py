@@ -255,19 +255,20 @@ class PLDAccountant(Accountant[Part]):
         """Return whether epochs of random allocation take part."""
         return any(part.has_allocation for part, _ in self._contents()[1])
 
+    def _single_part(self) -> Mechanism | None:
+        """Return the mechanism, used once, that is all there is."""
+        steps, losses = self._contents()
+        return losses[0][0] if not steps and len(losses) == 1 and losses[0][1] == 1 else None
+
     def _single_use(self, side: DirectionName) -> LossCurve | None:
         """Return the curve of the one use that is all there is, if it has one."""
-        steps, losses = self._contents()
-        if steps or len(losses) != 1 or losses[0][1] != 1:
-            return None
-        return losses[0][0].single_use(self._adjacency, side)
+        part = self._single_part()
+        return None if part is None else part.single_use(self._adjacency, side)
 
     def _single_epoch(self) -> AllocatedEpoch | None:
         """Return the epoch of random allocation that is all there is."""
-        steps, losses = self._contents()
-        if steps or len(losses) != 1 or losses[0][1] != 1:
-            return None
-        return losses[0][0].allocated_epoch
+        part = self._single_part()
+        return None if part is None else part.allocated_epoch
 
     # Other views of the composition, which narrow its brackets or lower wide upper ends.
 
