@@ -3,10 +3,11 @@
     python bench/little_noise.py                       # 720 settings and 5,000 random ones
     python bench/little_noise.py --random 500 --direction remove
     python bench/little_noise.py --truth 200           # containment of values in multi-precision
+    python bench/little_noise.py --truth 200 --direction replace
 
 To the screen. Width: relative to the upper end. Questions are put to a child process, one core.
-Truths are those of the direction remove with the number of seen records as a condition
-(tests/reference/large_losses.py), where that takes few nodes.
+Truths are those of the direction remove, or of replaced records, with the number of seen records as
+a condition (tests/reference/large_losses.py), where that takes few nodes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from guarded import Answer, answers
@@ -28,10 +29,12 @@ from questions import Question, log_uniform
 from speed import duration, table
 from tqdm import tqdm
 
+from renyi import Gaussian, PLDAccountant, PoissonSampled
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "reference"))
 from large_losses import LargeLosses, Unreachable
 
-Direction = Literal["remove", "add"]
+Direction = Literal["remove", "add", "replace"]
 NARROW, LEVELS, NAMED = 1e-8, (0.5, 0.9, 0.99, 1.0), 10
 PATIENT, QUICK = 20.0, 0.03  # seconds
 WORK = 6e5  # for a truth, some seconds
@@ -60,7 +63,13 @@ def drawn(seed: int, count: int) -> list[Question]:
 
 
 def ends(direction: Direction, question: Question) -> tuple[float, float]:
-    low, high = question.accountant().get_epsilon_bounds(question.at, direction=direction)
+    if direction == "replace":
+        q, sigma, steps = question.run
+        replaced = PLDAccountant(adjacency="replace_one")
+        replaced.compose(PoissonSampled(Gaussian(sigma), q), steps)
+        low, high = replaced.get_epsilon_bounds(question.at)
+    else:
+        low, high = question.accountant().get_epsilon_bounds(question.at, direction=direction)
     return float(low), float(high)
 
 
@@ -96,7 +105,7 @@ def report(
         yield "\n".join([f"{name}:\n", *(f"* {told(sizes[i])}: {questions[i]}" for i in order), ""])
 
 
-def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
+def contained(direction: Direction, questions: Sequence[Question], number: int) -> Iterator[str]:
     """Both ends of brackets that are positive, against the truth."""
     counts: Counter[str] = Counter()
     bar = tqdm(total=number, desc="truths")
@@ -104,11 +113,12 @@ def contained(questions: Sequence[Question], number: int) -> Iterator[str]:
         if sum(counts.values()) - counts["out of reach"] >= number:
             break
         q, sigma, steps = question.run
-        low, high = ends("remove", question)
+        low, high = ends(direction, question)
         if not 0 < low <= high < np.inf or steps == 1:
             continue
         try:
-            truth = LargeLosses(q, sigma, steps, low, np.log(question.at), WORK)
+            replaced = direction == "replace"
+            truth = LargeLosses(q, sigma, steps, low, np.log(question.at), WORK, replaced)
         except Unreachable:
             counts["out of reach"] += 1
             continue
@@ -128,18 +138,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--random", type=int, default=5000, help="random settings")
-    parser.add_argument("--direction", choices=("remove", "add"), help="one of both")
+    parser.add_argument("--direction", choices=get_args(Direction), help="one of them")
     parser.add_argument("--repeats", type=int, default=1, help="the quickest of so many")
     parser.add_argument("--truth", type=int, help="so many values in multi-precision instead")
     options = parser.parse_args()
     if options.truth:
         questions = grid() + drawn(options.seed, options.random)
         random.Random(options.seed).shuffle(questions)
-        for part in contained(questions, options.truth):
+        for part in contained(options.direction or "remove", questions, options.truth):
             print(part, flush=True)
         return
     sets = {"Settings": grid(), "Random": drawn(options.seed, options.random)}
-    for direction in [options.direction] if options.direction else ["remove", "add"]:
+    for direction in [options.direction] if options.direction else get_args(Direction):
         for title, questions in sets.items():
             for part in report(title, direction, questions, options.repeats):
                 print(part, flush=True)

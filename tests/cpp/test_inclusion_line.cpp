@@ -21,16 +21,20 @@ using Complex = std::complex<Real>;
 
 constexpr Real kRootTwoPi = 2.506628274631000502415765284811L;
 
-// The integral of phi(x) ((1 + e^v)^a - 1 - e^{a v}), from v = -60 to far beyond the peak.
+// The integral of phi(x) ((1 + e^v)^a (1 + e^v')^-z - 1 - e^{a v}), v' at -x of replaced records, else nothing, from
+// where both are -60 to far beyond the peak.
 Complex overlap(const InclusionOverlap& s, Real t, Real y) {
     const Real c = s.c, h = 0.01L / c, centre = (-s.log_odds) / c + 0.5L * c;
     const Complex a{1 + t, y};
     Complex sum{};
-    for (long j = static_cast<long>(-60 / (c * h)); j < static_cast<long>((60 + 2 * c * c * (1 + t)) / (c * h)); ++j) {
+    const Real first = s.replaces ? std::fmin(-60.0L, 2 * s.log_odds - c * c - 60 - 10 * c) : -60.0L;
+    for (long j = static_cast<long>(first / (c * h)); j < static_cast<long>((60 + 2 * c * c * (1 + t)) / (c * h)); ++j) {
         const Real x = centre + static_cast<Real>(j) * h, v = c * static_cast<Real>(j) * h;
-        const Real l = std::log1p(std::exp(-std::fabs(v)));
-        const Real half = std::sin(y * l / 2), more = std::expm1((1 + t) * l);  // grown = e^{a l} - 1
-        const Complex grown{more - 2 * (more + 1) * half * half, (more + 1) * std::sin(y * l)},
+        const Real l = std::log1p(std::exp(-std::fabs(v))),
+                   other = s.replaces ? std::log1p(std::exp(2 * Real{s.log_odds} - c * c - v)) : 0;
+        // grown = e^{a l - z other} - 1
+        const Real half = std::sin(y * (l - other) / 2), more = std::expm1((1 + t) * l - t * other);
+        const Complex grown{more - 2 * (more + 1) * half * half, (more + 1) * std::sin(y * (l - other))},
             tilted = std::exp(a * v);
         const Complex term = v < 0 ? grown - tilted : tilted * grown - Real{1};
         sum += h * std::exp(-x * x / 2) / kRootTwoPi * term;
@@ -46,7 +50,13 @@ Real negative_part(const InclusionOverlap& s, Real t) {
     for (Real v = -60; v < 6; v += h) {  // of T - log(1-q); beyond, both are too near each other
         const Real x = output(v), with = std::exp(-x * x / 2 + (1 + t) * v) / (kRootTwoPi * c);
         Real all = 0;
-        if (v > 0) {
+        if (s.replaces) {
+            // (1 + a)/(1 + k/a) = e^v, a^2 + a (1 - e^v) - k e^v = 0
+            const Real k = std::exp(2 * Real{s.log_odds} - c * c), b = std::expm1(v) / 2;
+            const Real root = std::sqrt(b * b + k * std::exp(v)), a = b > 0 ? b + root : k * std::exp(v) / (root - b);
+            const Real at = output(std::log(a));
+            all = std::exp(-at * at / 2 + t * v) * (1 + a) / (a / (1 + a) + k / (a + k)) / (kRootTwoPi * c);
+        } else if (v > 0) {
             const Real odds = std::log(std::expm1(v)), at = output(odds);
             all = std::exp(-at * at / 2 + (1 + t) * v + v - odds) / (kRootTwoPi * c);
         }
@@ -59,22 +69,24 @@ Real negative_part(const InclusionOverlap& s, Real t) {
 Real change(const InclusionOverlap& s, Real t) {
     const Real c = s.c, h = 0.01L / c;
     Real sum = 0;
-    for (Real x = -12; x < 12 + 2 * c; x += h) {
-        const Real w = std::exp(c * x - c * c / 2 + s.log_odds), p = std::pow(1 + w, t);
-        const Real without = std::sqrt(p * std::expm1(t * std::log1p(w)));
-        const Real with = std::sqrt(p * std::pow(w, t) * std::expm1(t * std::log1p(1 / w)));
+    for (Real x = s.replaces ? -12 - 2 * c : -12; x < 12 + 2 * c; x += h) {
+        const Real w = std::exp(c * x - c * c / 2 + s.log_odds),
+                   other = s.replaces ? std::log1p(std::exp(-c * x - c * c / 2 + s.log_odds)) : 0;
+        const Real loss = std::log1p(w) - other, beyond = std::log1p(1 / w) - other;  // of 0 and of log w
+        const Real without = std::sqrt(std::exp(t * std::fmax(loss, 0)) * std::fabs(std::expm1(t * loss)));
+        const Real with = std::sqrt(std::exp(t * loss) * std::pow(w, t) * std::expm1(t * std::fmax(beyond, 0)));
         sum += h * std::exp(-x * x / 2) / kRootTwoPi * (without + w * with);
     }
     return sum;
 }
 
-void compare_overlaps() {
+void compare_overlaps(SampledPair pair) {
     std::mt19937_64 random(1);
     std::uniform_real_distribution<double> unit(0.0, 1.0);
     for (int i = 0; i < check::cases(24); ++i) {
         const double sigma = std::exp(std::log(0.06) + unit(random) * std::log(8.0)),
                      q = std::exp(-14.0 * unit(random) - 0.1);
-        InclusionOverlap s({q, sigma, std::exp(20.0 * unit(random))});
+        InclusionOverlap s({q, sigma, std::exp(20.0 * unit(random))}, pair);
         if (!s.is_little()) continue;
         const double tilt = 0.4 * unit(random) + (sigma > 0.2 ? 1.5 * unit(random) : 0.0), last = 8.0 * sigma;
         if (!s.place(tilt, last)) continue;
@@ -102,14 +114,14 @@ void compare_overlaps() {
     }
 }
 
-void compare_with_sums() {
+void compare_with_sums(SampledPair pair) {
     for (const double q : {1e-3, 0.05, 0.4})
         for (const double sigma : {0.12, 0.18, 0.25})
             for (const double count : {3.0, 700.0}) {
                 const SampledStep step{q, sigma, count};
                 const SortedSteps c = sorted_steps({&step, 1});
-                InclusionLine line(c, SampledPair::remove);
-                PlacedSplits sums(c, SampledPair::remove);
+                InclusionLine line(c, pair);
+                PlacedSplits sums(c, pair);
                 for (const double delta : {1e-30, 1e-6, 1e-3}) {
                     const Bracket a = line.epsilon(delta), b = sums.epsilon(delta, 0.0);
                     if (!(b.lower > 0.0) || !(a.upper < kInfinity)) continue;
@@ -154,8 +166,10 @@ void stand_on_a_plateau() {
 }  // namespace
 
 int main() {
-    compare_overlaps();
-    compare_with_sums();
+    compare_overlaps(SampledPair::remove);
+    compare_overlaps(SampledPair::replace_one);
+    compare_with_sums(SampledPair::remove);
+    compare_with_sums(SampledPair::replace_one);
     compare_with_means();
     stand_on_a_plateau();
     return check::finish();

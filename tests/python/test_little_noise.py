@@ -35,6 +35,10 @@ def composed(q, sigma, count):
     return PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), count)
 
 
+def replaced(q, sigma, count):
+    return PLDAccountant(adjacency="replace_one").compose(PoissonSampled(Gaussian(sigma), q), count)
+
+
 def log_ratio(q, sigma, records, x):
     """Of outputs of a group's records, each in the sample by its own coin, to those of none."""
     result = np.full_like(x, records * math.log1p(-q))
@@ -58,6 +62,7 @@ def on_a_grid(q, sigma, count, add=False, **pair):
     """Losses of a composition and their masses."""
     loss, with_record, without = outputs(q, sigma, **pair)
     loss, mass = (-loss, without) if add else (loss, with_record)
+    loss, mass = loss[mass > 1e-30], mass[mass > 1e-30]
     start = math.floor(loss.min() / SPACING)
     place = loss / SPACING - start
     cell = np.floor(place).astype(int)
@@ -65,7 +70,8 @@ def on_a_grid(q, sigma, count, add=False, **pair):
     np.add.at(law, cell, mass * (1 - (place - cell)))
     np.add.at(law, cell + 1, mass * (place - cell))
     composed = np.fft.irfft(np.fft.rfft(law) ** count, POINTS)
-    return (count * start + np.arange(POINTS)) * SPACING, composed
+    base = max(count * start, -POINTS // 4)  # sums below that have next to no mass
+    return (base + np.arange(POINTS)) * SPACING, np.roll(composed, count * start - base)
 
 
 def delta_on_a_grid(law, epsilon):
@@ -112,6 +118,25 @@ def test_many_steps_are_narrow(q, sigma, count, delta):
     low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
     assert 0 < low <= high <= low * (1 + 1e-8)
     law = on_a_grid(q, sigma, count)
+    assert delta_on_a_grid(law, low * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (0.001, 0.12, 100, 1e-3),
+        (0.01, 0.25, 100, 1e-5),
+        (0.2, 0.3, 30, 1e-2),
+        (0.9, 0.2, 10, 1e-6),
+        (1e-4, 0.2, 1000, 1e-4),
+        (0.05, 0.1, 100, 0.3),
+        (0.001, 0.07, 72, 1e-4),
+    ],
+)
+def test_replaced_records_are_narrow(q, sigma, count, delta):
+    low, high = replaced(q, sigma, count).get_epsilon_bounds(delta)
+    assert 0 < low <= high <= low * (1 + 1e-8)
+    law = on_a_grid(q, sigma, count, replaced=True)
     assert delta_on_a_grid(law, low * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
 
 
@@ -207,6 +232,34 @@ def test_the_truth_lies_inside(q, sigma, count, delta):
     low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
     assert 0 < low <= high <= low * (1 + 1e-11)
     truth = LargeLosses(q, sigma, count, low, math.log(delta), 2e7)
+    (above, rest), (below, other) = truth.delta(low), truth.delta(high)
+    assert above + rest >= delta
+    assert below - other <= delta
+    assert above - rest < delta * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "delta"),
+    [
+        (0.7, 0.3, 20, 1e-3),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                (0.05, 0.15, 300, 1e-6),
+                (2e-4, 0.15, 30, 1e-8),
+                (0.01, 0.12, 3000, 1e-60),
+                (0.3, 0.25, 10, 1e-120),
+            )
+        ),
+    ],
+)
+def test_of_replaced_records_the_truth_lies_inside(q, sigma, count, delta):
+    pytest.importorskip("flint")
+    from large_losses import LargeLosses
+
+    low, high = replaced(q, sigma, count).get_epsilon_bounds(delta)
+    assert 0 < low <= high <= low * (1 + 1e-9)
+    truth = LargeLosses(q, sigma, count, low, math.log(delta), 2e7, replaced=True)
     (above, rest), (below, other) = truth.delta(low), truth.delta(high)
     assert above + rest >= delta
     assert below - other <= delta
@@ -660,10 +713,6 @@ def delta_of_one_replaced(q, c, epsilon):
     x = output_of_replaced(q, c, epsilon)
     one, other = ((1 - q) * mpmath.ncdf(-x) + q * mpmath.ncdf(y - x) for y in (c, -c))
     return one - mpmath.exp(epsilon) * other
-
-
-def replaced(q, sigma, count):
-    return PLDAccountant(adjacency="replace_one").compose(PoissonSampled(Gaussian(sigma), q), count)
 
 
 @pytest.mark.parametrize("q", [1e-9, 0.01, 0.5, 0.999])

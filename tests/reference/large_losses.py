@@ -7,7 +7,8 @@ smooth law, so that, direction remove,
     delta(epsilon) = sum over n >= 1 of P(n) E[(1 - e^(epsilon - S))_+ | n] + what comes with none,
 
 of which the sum over n is that of powers of two transforms, trapezoidal sums over outputs, and is
-inverted on a vertical line. What comes with none is bounded by Chernoff. All errors fall
+inverted on a vertical line. Of replaced records the loss is that at an output less that at minus
+the output. What comes with none is bounded by Chernoff. All errors fall
 exponentially with both steps; these are chosen in double precision for errors of e^-DEPTH.
 """
 
@@ -32,19 +33,21 @@ class Unreachable(Exception):
 class _Logs:
     """Transforms in double precision, to place the line."""
 
-    def __init__(self, q: float, sigma: float, level: float, width: float) -> None:
-        x = np.linspace(-14, 1 / sigma * 12 + 14, 40_001)
-        odds = math.log(q) - math.log1p(-q) + x / sigma - 0.5 / sigma**2
-        self.loss = math.log1p(-q) + np.logaddexp(0.0, odds)
-        self.unseen = -(x**2) / 2 - 0.5 * math.log(2 * math.pi) + math.log(x[1] - x[0])
+    def __init__(self, q: float, sigma: float, level: float, width: float, replaced: bool) -> None:
+        x = np.linspace(-14 - (1 / sigma if replaced else 0), 1 / sigma * 12 + 14, 40_001)
+        odds = math.log(q) - math.log1p(-q) - 0.5 / sigma**2
+        ratio = math.log1p(-q) + np.logaddexp(0.0, odds + x / sigma)
+        other = math.log1p(-q) + np.logaddexp(0.0, odds - x / sigma)
+        self.loss = ratio - other if replaced else ratio
+        self.density = ratio - x**2 / 2 - 0.5 * math.log(2 * math.pi) + math.log(x[1] - x[0])
         u = np.clip((self.loss - level) / width, -30, 30)
         self.small = np.array([math.log(0.5 * math.erfc(a / math.sqrt(2))) for a in u])
 
     def of_all(self, t: float) -> float:
-        return float(np.logaddexp.reduce(self.unseen + (1 + t) * self.loss))
+        return float(np.logaddexp.reduce(self.density + t * self.loss))
 
     def of_small(self, t: float) -> float:
-        return float(np.logaddexp.reduce(self.unseen + self.small + (1 + t) * self.loss))
+        return float(np.logaddexp.reduce(self.density + self.small + t * self.loss))
 
 
 class LargeLosses:
@@ -58,11 +61,13 @@ class LargeLosses:
         epsilon: float,
         log_delta: float,
         most_work: float = 4e6,
+        replaced: bool = False,
     ):
+        self.replaced = replaced
         self.most_work = most_work  # nodes times outputs, about
         self.level = min(epsilon / 4, 0.15 / sigma**2)
         self.width = self.level / math.sqrt(2 * (DEPTH + 5 - log_delta))  # nothing of no loss
-        self.logs, self.count = _Logs(q, sigma, self.level, self.width), count
+        self.logs, self.count = _Logs(q, sigma, self.level, self.width, replaced), count
         tilts = np.geomspace(1e-6, 11.0, 160)
         levels = np.array([count * self.logs.of_all(t) for t in tilts])
         # The tilt with the least period at which aliases are e^-DEPTH of delta.
@@ -91,7 +96,7 @@ class LargeLosses:
         spacing = float(np.max(steps))
         reach = math.sqrt(2 * (DEPTH + 10 - self.log_delta)) + 1
         outputs = range(
-            math.floor(-reach / spacing),
+            math.floor(-(reach + (float(1 / sigma) if self.replaced else 0)) / spacing),
             math.ceil((float(1 / sigma) * (1 + self.tilt) + reach) / spacing),
         )
         decayed = last / self.step
@@ -101,14 +106,14 @@ class LargeLosses:
         losses, small, large = [], [], []
         for j in outputs:
             x = h * j
-            ratio = (x / sigma - 1 / (2 * sigma**2)).exp()
+            ratio, other = (1 - q + q * (y / sigma - 1 / (2 * sigma**2)).exp() for y in (x, -x))
             density = h * (-x * x / 2).exp() / (2 * arb.pi()).sqrt()
-            loss = (1 - q + q * ratio).log()
-            grown = (loss * arb(self.tilt)).exp() * density
+            loss = ratio.log() - other.log() if self.replaced else ratio.log()
+            grown = ratio * (loss * arb(self.tilt)).exp() * density
             losses.append(loss)
             u = (loss - self.level) / self.width / arb(2).sqrt()
-            small.append(acb((1 - q + q * ratio) * grown * u.erfc() / 2))
-            large.append(acb((1 - q + q * ratio) * grown * (-u).erfc() / 2))
+            small.append(acb(grown * u.erfc() / 2))
+            large.append(acb(grown * (-u).erfc() / 2))
         turns = [acb(0, arb(self.step) * loss).exp() for loss in losses]
         # Losses of about 1/(2 sigma^2) are in phase again after that.
         quiet, revival = 0, 5 * math.pi * float(sigma) ** 2

@@ -38,11 +38,11 @@ double curvature_with_kernel(double curvature, double t) noexcept {
 }  // namespace
 
 InclusionLine::InclusionLine(const SortedSteps& c, SampledPair pair)
-    : gaussian_(c.gaussian), serves_(pair == SampledPair::remove && !c.only_gaussian && !c.has_groups) {
+    : gaussian_(c.gaussian), serves_(pair != SampledPair::add && !c.only_gaussian && !c.has_groups), pair_(pair) {
     double apart = kInfinity;  // the mean output of an included record from even odds, in deviations
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
-        steps_.emplace_back(s);
+        steps_.emplace_back(s, pair);
         serves_ = serves_ && s.sigma < kMostNoise && steps_.back().is_little();
         apart = std::min(apart, 0.5 / s.sigma + steps_.back().log_odds * s.sigma);
     }
@@ -58,8 +58,8 @@ InclusionLine::Moment InclusionLine::rough_moment(double t) const noexcept {
                      turn = overlaps_ ? s.slope_at(t) / (1.0 + overlap) : 0.0;
         const double x = s.log_included(t) - log_b, part = 1.0 / (1.0 + std::exp(-x)),
                      apart = s.log_included_slope(t) - turn;
-        base += s.count * ((1.0 + t) * s.log_rest + log_b);
-        mean += s.count * (s.log_rest + turn);
+        base += s.count * (s.log_base(t) + log_b);
+        mean += s.count * (s.without + turn);
         included += s.count * log1p_exp(x);
         slope += s.count * part * apart;
         bend += s.count * part * (s.c * s.c + apart * apart * (1.0 - part));
@@ -80,21 +80,22 @@ InclusionLine::Moment InclusionLine::moment(double t) const noexcept {
             8.0 * kUnitRoundoff *
             ((1.0 + t) * (std::fabs(s.log_odds) + std::fabs(s.log_q)) + s.c * s.c * t * (1.0 + t) + 2.0);
         if (is_many_) {
-            const double with = t * s.log_q + 0.5 * s.c * s.c * t * (t + 1.0), without = t * s.log_rest;
+            const double with = t * s.with + 0.5 * s.c * s.c * t * (t + 1.0), without = t * s.without;
             const double excess =
-                s.rest * std::expm1(without) + s.q * std::expm1(with) + std::exp((1.0 + t) * s.log_rest) * overlap;
+                s.rest * std::expm1(without) + s.q * std::expm1(with) + std::exp(s.log_base(t)) * overlap;
             const double rounding =
                 8.0 * kUnitRoundoff *
                 (s.rest * std::fabs(without) +
-                 s.q * (std::fabs(std::expm1(with)) + std::exp(with) * (s.c * s.c * t * (t + 1.0) - t * s.log_q)));
+                 s.q * (std::fabs(std::expm1(with)) +
+                        std::exp(with) * (s.c * s.c * t * (t + 1.0) - t * (s.log_q + s.log_rest))));
             base += s.count * std::log1p(excess);
-            error += s.count * ((rounding + std::exp((1.0 + t) * s.log_rest) * missed) / (1.0 + excess) +
+            error += s.count * ((rounding + std::exp(s.log_base(t)) * missed) / (1.0 + excess) +
                                 2.0 * kUnitRoundoff * std::fabs(std::log1p(excess)));
             continue;
         }
         const double negative = 1.0 + overlap + missed + 2.0 * s.negative_part(t);
-        base += s.count * ((1.0 + t) * s.log_rest + std::log1p(overlap));
-        negative_base += s.count * ((1.0 + t) * s.log_rest + std::log(negative));
+        base += s.count * (s.log_base(t) + std::log1p(overlap));
+        negative_base += s.count * (s.log_base(t) + std::log(negative));
         error += s.count * (missed / (1.0 + overlap + std::exp(x)) +
                             4.0 * kUnitRoundoff * ((1.0 + t) * -s.log_rest + std::fabs(overlap) / (1.0 + overlap)));
         const double ratio = x - std::log1p(overlap), part = 1.0 / (1.0 + std::exp(-ratio));
@@ -159,7 +160,7 @@ double InclusionLine::log_tail(double y) const noexcept {
     double base = 0.5 * gaussian_ * (tilt_ * (tilt_ + 1.0) - y * y), included = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const InclusionOverlap& s = steps_[i];
-        base += s.count * ((1.0 + tilt_) * s.log_rest + negative_[i]);
+        base += s.count * (s.log_base(tilt_) + negative_[i]);
         included += s.count * log1p_exp(s.log_included(tilt_) - 0.5 * s.c * s.c * y * y - negative_[i]);
     }
     return base + (is_many_ ? included : log_expm1(included)) - at_.value + at_.error + 1e-9;
@@ -266,7 +267,7 @@ void InclusionLine::bound_without(double epsilon) {
     const auto bound = [&](double tilt, auto overlap) {
         double sum = 0.5 * gaussian_ * tilt * (tilt + 1.0) * raised(kManyRoundings) + 1e-9;
         for (const InclusionOverlap& s : steps_)
-            sum += s.count * ((1.0 + tilt) * s.log_rest + std::log1p(overlap(s) + 2.0 * s.negative_part(tilt)) +
+            sum += s.count * (s.log_base(tilt) + std::log1p(overlap(s) + 2.0 * s.negative_part(tilt)) +
                               8.0 * kUnitRoundoff);
         return Bound{tilt, sum};
     };
@@ -290,19 +291,22 @@ void InclusionLine::bound_without(double epsilon) {
 
 // k nu(h) of the head comment; what is rounded moves eps' by `slack`.
 Bracket InclusionLine::one_overlap(double epsilon) const noexcept {
-    double log_rest = 0.0;
-    for (const InclusionOverlap& s : steps_) log_rest += s.count * s.log_rest;
+    double log_rest = 0.0, without = 0.0;
+    for (const InclusionOverlap& s : steps_) {
+        log_rest += s.count * s.log_rest;
+        without += s.count * s.without;
+    }
     Bracket sum{0.0, 0.0};
     for (const InclusionOverlap& s : steps_) {
         const double slack = 8.0 * kUnitRoundoff * (std::fabs(epsilon) - log_rest - s.log_q);
-        const double at = epsilon - (log_rest - s.log_rest), weight = s.count * std::exp(log_rest - s.log_rest);
-        const auto both = [&](double shift) {
-            return Bracket{single_step_delta_bounds({s.q, 1.0 / s.c, Direction::remove}, at + shift).lower,
-                           single_step_delta_bounds({s.q, 1.0 / s.c, Direction::remove}, at - shift).upper};
+        const double at = epsilon - (without - s.without), weight = s.count * std::exp(log_rest - s.log_rest);
+        const SampledStep one{s.q, 1.0 / s.c, 1.0};
+        const auto single = [&](double eps) {
+            return closed_delta(sorted_steps({&one, 1}), pair_, eps).value_or(Bracket{0.0, 1.0});
         };
-        const Bracket all = both(slack);
-        const double most = s.q * gaussian_delta_bounds(s.c, at - s.log_q - slack).upper,
-                     least = s.q * gaussian_delta_bounds(s.c, at - s.log_q + slack).lower;
+        const Bracket all{single(at + slack).lower, single(at - slack).upper};
+        const double most = s.q * gaussian_delta_bounds(s.c, at - s.with - slack).upper,
+                     least = s.q * gaussian_delta_bounds(s.c, at - s.with + slack).lower;
         const double error = weight * most * 8.0 * kUnitRoundoff * (4.0 - log_rest);
         sum.lower += weight * (all.lower - most) - error;
         sum.upper += weight * (all.upper - least) + error;
@@ -331,21 +335,22 @@ void InclusionLine::sum_block(double first) {
         s.at_ordinates(y, re, im);
         const double square = s.c * s.c, k = s.count;
         const double log_at = std::log1p(overlap_[i]);
-        const double excess_at = s.rest * std::expm1(t * s.log_rest) +
-                                 s.q * std::expm1(t * s.log_q + 0.5 * square * t * (t + 1.0)) +
-                                 std::exp((1.0 + t) * s.log_rest) * overlap_[i];
+        const double excess_at = s.rest * std::expm1(t * s.without) +
+                                 s.q * std::expm1(t * s.with + 0.5 * square * t * (t + 1.0)) +
+                                 std::exp(s.log_base(t)) * overlap_[i];
         if (!is_many_) included_at += k * log1p_exp(s.log_included(t) - log_at);
         for (int j = 0; j < kLanes; ++j) {
             const Complex z{t, y[j]}, overlap{re[j], im[j]}, bend = 0.5 * square * z * (z + 1.0);
             if (is_many_) {
-                const Complex without = z * s.log_rest, with = z * s.log_q + bend, grown = expm1_complex(with);
+                const Complex without = z * s.without, with = z * s.with + bend, grown = expm1_complex(with);
                 const Complex excess =
                     s.rest * expm1_complex(without) + s.q * grown +
-                    std::exp((1.0 + t) * s.log_rest) * (std::polar(1.0, y[j] * s.log_rest) * overlap);
+                    std::exp(s.log_base(t)) * (std::polar(1.0, y[j] * s.without) * overlap);
                 const Complex log_z = log1p_complex(excess);
                 const double rounding =
                     s.rest * std::abs(without) +
-                    s.q * (std::abs(grown) + std::abs(grown + 1.0) * (std::abs(bend) + std::abs(z) * -s.log_q));
+                    s.q * (std::abs(grown) +
+                           std::abs(grown + 1.0) * (std::abs(bend) - std::abs(z) * (s.log_q + s.log_rest)));
                 log_base[j] += k * (log_z - std::log1p(excess_at));
                 error[j] += k * (8.0 * rounding / std::max(std::abs(1.0 + excess), 1e-300) +
                                  4.0 * (std::abs(log_z) + std::fabs(std::log1p(excess_at))));
@@ -357,7 +362,7 @@ void InclusionLine::sum_block(double first) {
             const bool large = w.real() > kMostExponent;
             const Complex log_r = large ? w + std::exp(-w) : log1p_complex(std::exp(w));
             const double part = large ? 1.0 : std::abs(std::exp(w - log_r));
-            log_base[j] += k * (Complex{0.0, y[j] * s.log_rest} + log_b - log_at);
+            log_base[j] += k * (Complex{0.0, y[j] * s.without} + log_b - log_at);
             error[j] += k * (4.0 * y[j] * -s.log_rest + 8.0 * (std::abs(log_b) + std::fabs(log_at)));
             included[j] += k * log_r;
             included_error[j] += k * (part * (8.0 * exponent + 16.0) + 8.0 * std::abs(log_r));

@@ -79,6 +79,7 @@ private:
     std::vector<InclusionOverlap> steps_;
     double gaussian_ = 0.0;
     bool serves_ = false, reveals_ = false;
+    SampledPair pair_ = SampledPair::remove;  // or replace_one
     bool is_many_ = false;   // the first M
     bool is_rough_ = false;  // without errors
     bool overlaps_ = false;  // where that is false, with C = 0

@@ -162,7 +162,7 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
     if (only_splits() && with_inclusions(with_records, with_inclusion_line)) return answer;
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
-        (only_splits() ? with_sum() || with_bounds()
+        (only_splits() ? with_sum() || (has_overlapping_line() && with_inclusion_line()) || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) ||
                           (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                           with_inclusions(with_records, with_inclusion_line) || with_sum() ||
@@ -221,7 +221,9 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) || with_sum() ||
+    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
+                        (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() ||
+                        (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
                         (c_.has_groups && with_zero()) || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||

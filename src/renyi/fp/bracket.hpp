@@ -29,7 +29,9 @@ inline Bracket common(Bracket a, Bracket b) noexcept {
 }
 
 // Relative to the upper end.
-inline bool is_narrow(Bracket b, double width) noexcept { return b.upper - b.lower <= width * std::fabs(b.upper); }
+inline bool is_narrow(Bracket b, double width) noexcept {
+    return b.upper < kInfinity && b.upper - b.lower <= width * std::fabs(b.upper);
+}
 
 constexpr Enclosed kNotEnclosed{{{kNaN, 0.0}, 0.0}, 0.0};
 

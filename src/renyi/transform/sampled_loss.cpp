@@ -131,14 +131,15 @@ constexpr double kMostNodes = 4000.0;
 constexpr double kLeastSlope = 0.05;
 constexpr double kLongest = 0.8;  // of the steps in v
 constexpr double kFarther = 1.2;  // tilts than those asked for
+constexpr double kLog3 = 1.0986122886681098;
 
 struct Nodes {
-    const double *v, *l, *excess, *factor, *other;
+    const double *v, *l, *other_l, *excess, *factor, *other;
     std::size_t size, negative;
 };
 
-// For v < 0 the term is factor (e^{a l} - 1) + other e^{i y v}, else factor (e^{a l} - 1) e^{i y v} + other; `excess`
-// is e^{(1+t) l} - 1.
+// For v < 0 the term is factor (e^{a l - z l'} - 1) + other e^{i y v}, else factor (e^{a l - z l'} - 1) e^{i y v} + other; `excess`
+// is e^{(1+t) l - t l'} - 1, with l' that of the output -x.
 RENYI_MULTIVERSION
 static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexcept {
     double sum_re[kLanes] = {}, sum_im[kLanes] = {};
@@ -146,9 +147,10 @@ static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexce
         const bool is_negative = block < n.negative;
         for (int i = 0; i < kLanes; ++i) {
             const std::size_t j = block + i;
-            const CircularExcess own = circular_excess(y * n.l[j]), turn = circular_excess(y * n.v[j]);
+            const double angle = y * (n.l[j] - n.other_l[j]);
+            const CircularExcess own = circular_excess(angle), turn = circular_excess(y * n.v[j]);
             const double grown = 1.0 + n.excess[j];
-            const double e_re = n.excess[j] + grown * own.cosine, e_im = grown * (y * n.l[j] + own.sine);
+            const double e_re = n.excess[j] + grown * own.cosine, e_im = grown * (angle + own.sine);
             const double cosine = 1.0 + turn.cosine, sine = y * n.v[j] + turn.sine;
             const double a_re = n.factor[j] * (is_negative ? e_re : e_re * cosine - e_im * sine);
             const double a_im = n.factor[j] * (is_negative ? e_im : e_re * sine + e_im * cosine);
@@ -162,14 +164,17 @@ static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexce
 
 }  // namespace
 
-InclusionOverlap::InclusionOverlap(const SampledStep& s) noexcept
-    : count(s.count),
+InclusionOverlap::InclusionOverlap(const SampledStep& s, SampledPair pair) noexcept
+    : replaces(pair == SampledPair::replace_one),
+      count(s.count),
       q(s.q),
       rest(1.0 - s.q),
       log_q(std::log(s.q)),
       log_rest(std::log1p(-s.q)),
       log_odds(log_q - log_rest),
-      c(1.0 / s.sigma) {}
+      c(1.0 / s.sigma),
+      with(replaces ? log_odds : log_q),
+      without(replaces ? 0.0 : log_rest) {}
 
 // log(phi(x)/c), a density in v.
 double InclusionOverlap::log_density(double v) const noexcept {
@@ -178,19 +183,24 @@ double InclusionOverlap::log_density(double v) const noexcept {
 }
 
 // log of a bound of the integral of phi min(1, e^v) (1 + e^v)^t: of 2^t e^{k v} for any t <= k <= 1, or of 2^t (e^v +
-// e^{t v}).
+// e^{t v}). Of replaced records that of phi min(1, e^v') (1 + e^v)^{1+t} is added: at most 2^{1+t} times that of phi
+// min(1, e^v') <= e^{k v'}, 0 <= k <= 1, and, for v > 0, of phi e^{v' + v} e^{t v}.
 double InclusionOverlap::log_mass(double t) const noexcept {
     const auto power = [&](double k) { return k * log_odds + 0.5 * c * c * k * (k - 1.0); };
-    if (t > 1.0) return t * kLog2 + log_add(power(1.0), power(t));
-    return t * kLog2 + power(std::clamp(0.5 - log_odds / (c * c), t, 1.0));
+    const auto best = [&](double least) { return power(std::clamp(0.5 - log_odds / (c * c), least, 1.0)); };
+    const double own = t > 1.0 ? log_add(power(1.0), power(t)) : best(t);
+    if (!replaces) return t * kLog2 + own;
+    return t * kLog2 + log_add(own, kLog2 + log_add(best(0.0), mirrored(0.0) + power(t)));
 }
 
 double InclusionOverlap::above(double t) const noexcept { return (2.0 + t) * std::exp(log_mass(t) + 1e-6); }
 
-// log of a bound of all nodes from v on, where they fall at least like e^{-slope |v|}.
+// log of a bound of all nodes from v on, where they fall at least like e^{-slope |v|}. Of replaced records the second
+// part is at most twice the first for v > 0, and both are at most 2^t (1 + 2) where v' > 0.
 double InclusionOverlap::log_beyond(double v, double slope, double t, double y) const noexcept {
-    if (!(slope > kLeastSlope)) return kInfinity;
-    const double grown = v > 0.0 ? t * (v + std::log1p(std::exp(-v))) : v + t * std::log1p(std::exp(v));
+    if (!(slope > kLeastSlope) || (replaces && v < 0.0 && mirrored(v) < 0.0)) return kInfinity;
+    double grown = v > 0.0 ? t * (v + std::log1p(std::exp(-v))) : v + t * std::log1p(std::exp(v));
+    if (replaces) grown = kLog3 + (v > 0.0 ? grown : t * kLog2);
     return std::log(h_ * (2.0 + t + y)) + log_density(v) + grown - std::log(-std::expm1(-h_ * slope)) + 1e-6;
 }
 
@@ -200,16 +210,18 @@ double InclusionOverlap::error(double t, double y_most) const noexcept {
     const double a = 0.5 * std::numbers::pi / c, order = 1.0 + t + y_most;
     const double rule = size + kLog2 + 0.5 * a * a + std::numbers::pi * y_most -
                         std::log(std::expm1(std::numbers::pi * std::numbers::pi / h_));
-    const double left = log_beyond(left_, 1.0 - output(left_) / c, t, y_most),
+    const double left = log_beyond(left_, left_slope(left_), t, y_most),
                  right = log_beyond(right_, output(right_) / c - t, t, y_most);
-    // u: of the weights 4 x^2 + 16, of both terms 8 a (|v| + 1), of the sum one a block.
+    // u: of the weights 4 x^2 + 16, of both terms 8 a (|v| + 1), and as much of v', of the sum one a block.
     double rounding = 0.0;
+    const double off = replaces ? 1.0 - mirrored(0.0) : 1.0;
     const double blocks = static_cast<double>(v_.size() / kLanes) + 64.0;
     for (std::size_t j = 0; j < v_.size(); ++j) {
-        const double x = output(v_[j]), grown = std::exp((1.0 + t) * l_[j]), tilted = std::exp((1.0 + t) * v_[j]);
-        const double excess = std::min(order * l_[j], 2.0) * grown;
+        const double x = output(v_[j]), tilted = std::exp((1.0 + t) * v_[j]);
+        const double grown = std::exp(std::max((1.0 + t) * l_[j] - t * other_l_[j], 0.0));
+        const double excess = std::min(order * (l_[j] + other_l_[j]), 2.0) * grown;
         const double terms = j < negative_ ? excess + tilted : excess * tilted + 1.0;
-        rounding += weight_[j] * terms * (4.0 * x * x + 8.0 * order * (std::fabs(v_[j]) + 1.0) + blocks);
+        rounding += weight_[j] * terms * (4.0 * x * x + 8.0 * order * (std::fabs(v_[j]) + off) + blocks);
     }
     return (std::exp(rule + 1e-6) + std::exp(left) + std::exp(right) + kUnitRoundoff * rounding) * (1.0 + 1e-6);
 }
@@ -242,7 +254,7 @@ bool InclusionOverlap::place(double tilt, double ordinate) {
     };
     const double most = kMostNodes * h_;
     left_ = -0.5 * h_;
-    while (left_ > -most && matters(left_, [&](double) { return 1.0 - output(left_) / c; })) left_ -= h_;
+    while (left_ > -most && matters(left_, [&](double) { return left_slope(left_); })) left_ -= h_;
     right_ = 0.5 * h_;
     while (right_ < most && matters(right_, [&](double t) { return output(right_) / c - t; })) right_ += h_;
     if (!(right_ - left_ < most)) {
@@ -263,7 +275,11 @@ bool InclusionOverlap::place(double tilt, double ordinate) {
     negative_ = v_.size();
     add(0.5 * h_, right_ - 0.25 * h_);
     l_.resize(v_.size());
-    for (std::size_t j = 0; j < v_.size(); ++j) l_[j] = std::log1p(std::exp(-std::fabs(v_[j])));
+    other_l_.assign(v_.size(), 0.0);
+    for (std::size_t j = 0; j < v_.size(); ++j) {
+        l_[j] = std::log1p(std::exp(-std::fabs(v_[j])));
+        if (replaces) other_l_[j] = log_add(0.0, mirrored(v_[j]));
+    }
     return true;
 }
 
@@ -272,7 +288,7 @@ void InclusionOverlap::set_tilt(double t) {
     for (auto* a : {&excess_, &factor_, &other_}) a->resize(n);
     for (std::size_t j = 0; j < n; ++j) {
         const double w = weight_[j], tilted = w * std::exp((1.0 + t) * v_[j]);
-        excess_[j] = std::expm1((1.0 + t) * l_[j]);
+        excess_[j] = std::expm1((1.0 + t) * l_[j] - t * other_l_[j]);
         factor_[j] = j < negative_ ? w : tilted;
         other_[j] = j < negative_ ? -tilted : -w;
     }
@@ -282,7 +298,8 @@ double InclusionOverlap::at(double t) const noexcept {
     if (is_ignored_) return 0.0;
     double sum = 0.0;
     for (std::size_t j = 0; j < v_.size(); ++j) {
-        const double w = weight_[j], tilted = w * std::exp((1.0 + t) * v_[j]), excess = std::expm1((1.0 + t) * l_[j]);
+        const double w = weight_[j], tilted = w * std::exp((1.0 + t) * v_[j]);
+        const double excess = std::expm1((1.0 + t) * l_[j] - t * other_l_[j]);
         sum += j < negative_ ? w * excess - tilted : tilted * excess - w;
     }
     return sum;
@@ -293,13 +310,13 @@ double InclusionOverlap::slope_at(double t) const noexcept {
     double sum = 0.0;
     for (std::size_t j = 0; j < v_.size(); ++j) {
         const double v = v_[j], l = l_[j] + std::max(v, 0.0);  // log(1 + e^v)
-        sum += weight_[j] * (l * std::exp((1.0 + t) * l) - v * std::exp((1.0 + t) * v));
+        sum += weight_[j] * ((l - other_l_[j]) * std::exp((1.0 + t) * l - t * other_l_[j]) - v * std::exp((1.0 + t) * v));
     }
     return sum;
 }
 
 void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) const noexcept {
-    const Nodes nodes{v_.data(), l_.data(), excess_.data(), factor_.data(), other_.data(), v_.size(), negative_};
+    const Nodes nodes{v_.data(), l_.data(), other_l_.data(), excess_.data(), factor_.data(), other_.data(), v_.size(), negative_};
     std::fill_n(re, kLanes, 0.0);
     std::fill_n(im, kLanes, 0.0);
     for (int i = 0; i < kLanes && !is_ignored_; ++i) sum_overlap(nodes, y[i], re + i, im + i);
@@ -307,20 +324,25 @@ void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) con
 
 // With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of records that were
 // included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. What
-// is left are losses below that of x = 0, of mass and tilt as at normal outputs.
+// is left are losses below that of x = 0, of mass and tilt as at normal outputs. Of replaced records with a = e^{v(x)},
+// b = e^{v(-x)} and L = log((1 + a)/(1 + b)) = v(x') the first is phi(x) (1 + a)/(c (a/(1 + a) + b/(1 + b))), the second
+// phi(x') (1 + a)/(c (1 + b)): for 0 <= x the first is larger, since x < x' where a b < 1, and a + b + 2 a b <= (1 + a)
+// (1 + b)^2; L is 0 at x = 0.
 double InclusionOverlap::negative_part(double t) const noexcept {
-    const double x = (std::log1p(std::exp(log_odds - 0.5 * c * c)) - log_odds) / c - (0.5 + t) * c;
+    const double least = replaces ? 0.0 : std::log1p(std::exp(log_odds - 0.5 * c * c));
+    const double x = (least - log_odds) / c - (0.5 + t) * c;
     return std::exp(log_included(t) + log_upper_tail(-x)) * (1.0 + 1e-9);
 }
 
 // By (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the moments
-// of w, which is log-normal, below and above 1.
+// of w, which is log-normal, below and above 1. Replaced records: L lies between v and log(1 + w) and, at x < 0, between
+// -log(1 + e^v') and 0, so that the first root there is at most the first one at -x.
 double InclusionOverlap::change(double t) const noexcept {
     const auto moment = [&](double p) { return p * log_odds - 0.5 * p * (1.0 - p) * c * c; };
     const auto below = [&](double p) { return std::exp(moment(p) + log_upper_tail(log_odds / c - (0.5 - p) * c)); };
     const auto above = [&](double p) { return std::exp(moment(p) + log_upper_tail((0.5 - p) * c - log_odds / c)); };
     const double sum = std::sqrt(t) * (below(0.5) + above(t + 0.5)) + above(t) + below(1.0);
-    return std::exp2(0.5 * t) * sum * (1.0 + 1e-9);
+    return (replaces ? 2.0 : 1.0) * std::exp2(0.5 * t) * sum * (1.0 + 1e-9);
 }
 
 }  // namespace renyi

@@ -105,7 +105,7 @@ double output_at(const SampledLoss& law, double loss) noexcept;
 class InclusionOverlap {
 public:
     // 0 < q < 1; where is_little is false nothing else may be asked.
-    explicit InclusionOverlap(const SampledStep& step) noexcept;
+    InclusionOverlap(const SampledStep& step, SampledPair pair) noexcept;  // remove or replace_one
 
     // Whether an output of 0 is more likely where the record was not included.
     bool is_little() const noexcept { return log_odds < 0.5 * c * c; }
@@ -139,21 +139,29 @@ public:
     //     V(t) = integral phi(x) (((1 + w)^t ((1 + w)^t - 1))^1/2 + w ((1 + w)^t ((1 + w)^t - w^t))^1/2) dx.
     double change(double t) const noexcept;
 
+    // log (1-q)^a, of replaced records log(1-q).
+    double log_base(double t) const noexcept { return log_rest + t * without; }
+
+    bool replaces;
     double count, q, rest, log_q, log_rest, log_odds, c;
+    double with, without;  // the loss of included records less c x - c^2/2, and that of others
 
 private:
+    double mirrored(double v) const noexcept { return 2.0 * log_odds - c * c - v; }  // v at -x
     double output(double v) const noexcept { return (v - log_odds) / c + 0.5 * c; }
     double log_density(double v) const noexcept;
     double log_mass(double t) const noexcept;
     double log_beyond(double v, double slope, double t, double y) const noexcept;
+    double left_slope(double v) const noexcept { return (replaces ? 0.0 : 1.0) - output(v) / c; }
 
     bool is_ignored_ = true;
     double tilt_ = -1.0, ordinate_ = 0.0;  // that the nodes were placed for
     double h_ = 0.0;
     double left_ = 0.0, right_ = 0.0;     // the first odds left out
-    std::vector<double> v_, weight_, l_;  // v < 0 first; l = log(1 + e^-|v|)
+    std::vector<double> v_, weight_;      // v < 0 first
+    std::vector<double> l_, other_l_;     // log(1 + e^-|v|); of replaced records log(1 + e^v), v at -x, else 0
     std::size_t negative_ = 0;
-    std::vector<double> excess_, factor_, other_;  // at the tilt: e^{(1+t) l} - 1, its factor and the other term
+    std::vector<double> excess_, factor_, other_;  // at the tilt: e^{(1+t) l - t other_l} - 1, its factor and the other term
 };
 
 // Smooth windows in the privacy loss: products of normal cdfs, entire functions of the loss.
