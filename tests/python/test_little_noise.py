@@ -145,6 +145,7 @@ def test_replaced_records_are_narrow(q, sigma, count, delta):
 def test_groups_are_not_taken_for_one_record(q, sigma, records):
     ledger, delta = composed(q, sigma, 100), 1e-3
     low, high = ledger.get_epsilon_bounds(delta, direction="remove", group_size=records)
+    assert high < 1.01 * low
     law = on_a_grid(q, sigma, 100, records=records)
     assert delta_on_a_grid(law, high * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
 
