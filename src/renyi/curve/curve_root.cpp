@@ -131,10 +131,42 @@ double group_guess_epsilon(const SortedSteps& c, SampledPair pair, double delta)
     return std::max(large, normal);
 }
 
+// Of the sum where records are replaced.
+struct Moments {
+    double mean, variance;
+
+    bool has_many_records() const noexcept { return mean * mean > variance; }
+};
+
+Moments replaced_moments(const SortedSteps& c) {
+    Moments sum{0.5 * c.gaussian, c.gaussian};
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;
+        constexpr int kPoints = 256;
+        const SampledLoss law(s, SampledPair::replace_one);
+        const double h = (law.c + 16.0) / kPoints;
+        double x[kPoints], v[kPoints], density[kPoints], first = 0.0, second = 0.0;
+        for (int i = 0; i < kPoints; ++i) x[i] = -8.0 + (i + 0.5) * h;
+        evaluate(law, x, v, density);
+        for (int i = 0; i < kPoints; ++i) {
+            const double mass = std::exp(density[i]) * h * kInverseRoot2Pi;
+            first += mass * v[i];
+            second += mass * v[i] * v[i];
+        }
+        sum.mean += s.count * first;
+        sum.variance += s.count * (second - first * first);
+    }
+    return sum;
+}
+
 }  // namespace
 
 double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept {
     if (c.has_groups) return group_guess_log_delta(c, pair, epsilon);
+    if (const Moments of = pair == SampledPair::replace_one ? replaced_moments(c) : Moments{}; of.has_many_records()) {
+        const double above = std::max(epsilon - of.mean, 0.0);
+        return std::max(-0.5 * above * above / of.variance - 5.0, -700.0);
+    }
     const Direction direction = direction_of(pair);
     const double normal = -0.5 * epsilon * epsilon / variance_of(c, direction) - 5.0;
     const double large = std::log(std::max(plain_lower(c, direction, epsilon), kSmallestNormal));
@@ -154,6 +186,9 @@ double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexc
         const Saddle saddle = saddle_at_delta({c.steps, direction, kInfinity}, std::log(delta));
         return saddle.tilt > 0.0 ? std::clamp(saddle.epsilon(), bounds.lower, bounds.upper) : bounds.upper;
     }
+    if (const Moments of = pair == SampledPair::replace_one ? replaced_moments(c) : Moments{}; of.has_many_records())
+        return std::max(of.mean - 0.5 * of.variance + gaussian_epsilon_guess(std::sqrt(of.variance), delta),
+                        kLeastGuess * of.mean);
     const double one_way = gaussian_epsilon_guess(1.0, delta) * std::sqrt(variance_of(c, direction));
     const double normal = pair == SampledPair::replace_one ? 2.0 * one_way : one_way;
     double large = 0.0;

@@ -66,7 +66,11 @@ Bracket PlacedSplits::placed_epsilon(double delta, double start) const noexcept 
 
 Bracket PlacedSplits::delta(double epsilon) {
     const Bracket placed = placed_delta(epsilon);
-    return is_narrow(placed, kUseful) ? placed : place(epsilon, guess_log_delta(c_, pair_, epsilon)).delta(epsilon);
+    if (is_narrow(placed, kUseful)) return placed;
+    const Bracket found = place(epsilon, guess_log_delta(c_, pair_, epsilon)).delta(epsilon);
+    if (is_narrow(found, kUseful) || !(found.lower > 0.0)) return found;
+    // Windows for another delta failed.
+    return common(found, place(epsilon, std::log(found.lower)).delta(epsilon));
 }
 
 Bracket PlacedSplits::epsilon(double delta, double start) {

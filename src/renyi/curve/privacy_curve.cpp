@@ -210,7 +210,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const bool is_next = direction_ == Direction::add && !only_splits() && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
-        if (direction_ == Direction::add || replaces() || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
+        if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
         const Bracket zero = splits_.delta(0.0);
         if (zero.upper <= delta) {
             answer.upper = 0.0;
@@ -224,7 +224,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
     only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
                         (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() ||
                         (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
-                        (c_.has_groups && with_zero()) || with_bounds()
+                        with_zero() || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                      (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||

@@ -14,6 +14,7 @@ namespace {
 
 // They affect width and time, not validity: what windows, lines and levels miss is bounded where they lie.
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the tails of the windows
+constexpr double kSteepness = 1.4;
 constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
@@ -201,7 +202,10 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     log_delta_ = log_delta;
     if (pair_ == SampledPair::reversed_ratio && place_single_line(epsilon)) return true;
     parts_.clear();
-    const double outer_steep = std::sqrt(2.0 * (kOuterDepth - log_delta));
+    // replace_one: of what lies beyond an output at depth D, a level of twice its loss and a window of depth b leave
+    // e^{-4 D b/(4 D + b)} at least, so that b is to be 4 D/3.
+    const double steepness = pair_ == SampledPair::replace_one ? kSteepness : 1.0;
+    const double outer_steep = std::sqrt(2.0 * (kOuterDepth - steepness * log_delta));
     const double reach = pair_ == SampledPair::replace_one ? 0.0 : this->reach(epsilon);
     std::vector<double> outer = levels(reach);
     if (std::any_of(outer.begin(), outer.end(), [](double level) { return !(level > 0.0); })) return false;
