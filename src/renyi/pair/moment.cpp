@@ -191,8 +191,15 @@ void PairMoment::add(const Span& span, double spread) {
     loss_error_ = std::max(loss_error_, loss_error);
     small_loss_error_ = std::max(small_loss_error_, loss_error / std::max(std::fabs(s.mean), spread));
     if (s.low == s.high) return nodes_.add({s.mean, s.p, s.q});
-    const double raised = std::min(lane_expm1(s.low - s.mean) / lane_expm1(s.low - s.high), 1.0);
-    const double high = s.p * raised, low = s.p - high;
+    // With both P and Q kept by a share r of P at the high end, what a span adds to A - 1 is at most r psi(high) + (1-r)
+    // psi(low), psi(l) = e^{beta l} - alpha + beta e^-l, convex in e^-l and least at l = 0. With losses off by e
+    //     r = (1 - e^{low-mean})/(1 - e^{low-high})
+    // is off by 2e (1 + r)/(1 - e^{2e-width}) at most, `off` if that is not 1: it goes to the end with more psi, or to
+    // both where either may be it.
+    const double share = std::min(lane_expm1(s.low - s.mean) / lane_expm1(s.low - s.high), 1.0);
+    const double off = s.low > -kInfinity ? std::min(8.0 * s.loss_error / -lane_expm1(s.low - s.high), 1.0) : 0.0;
+    const double high = s.p * std::clamp(share + (s.high > 0.0 ? off : -off), 0.0, 1.0);
+    const double low = s.p * std::clamp(1.0 - share + (s.low < 0.0 ? off : -off), 0.0, 1.0);
     if (high > 0.0) nodes_.add({s.high, high, high * deep_exp(-s.high)});
     if (low > 0.0) nodes_.add({s.low, low, low * deep_exp(-s.low)});
 }
