@@ -1,9 +1,8 @@
 """The exact accountant: (epsilon, delta) from the whole distribution of the privacy loss.
 
 A composition is a multiset of Gaussian and Poisson-sampled Gaussian steps and of other mechanisms.
-Steps are inverted from their transforms; where anything else takes part, samples where a record is
-replaced too, the pairs of all go through lattices. Both certify brackets, and every answer is an
-end of one, of the worse direction.
+Steps are inverted from their transforms; where anything else takes part, the pairs of all go through
+lattices. Both certify brackets, and every answer is an end of one, of the worse direction.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class PLDAccountant(Accountant[Part]):
     relatively. Far from these (noise multipliers of 0.1, delta below 1e-15, rates next to 0 or 1)
     no route may be narrow, and what several bounds leave is the answer.
 
-    Other mechanisms, and Gaussian noise on samples where records are replaced, take lattices: their
+    Other mechanisms take lattices, as do replaced records where a step is next to no loss: their
     brackets are at most ``rtol`` wide, relatively in delta, or as narrow as 2^20 nodes allow (half
     a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much too large. It
     is never too small.

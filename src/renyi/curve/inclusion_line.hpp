@@ -1,5 +1,5 @@
-// The privacy curve of steps with little noise, Direction::remove, on one vertical line. With the two terms of
-// sampled_loss.hpp, A_i(z) = b_i + f_i, where
+// The privacy curve of steps with little noise, a record removed or replaced, on one vertical line. With the two terms
+// of sampled_loss.hpp, of a removed record A_i(z) = b_i + f_i, where
 //     f_i = q^a e^{c^2 a (a-1)/2},  a = 1 + z,     b_i = (1-q)^a (1 + C(z)),
 // and g the transform of Gaussian steps, what is inverted is
 //     M = g prod A_i^k_i                       where many steps have the record, or
@@ -8,10 +8,11 @@
 // told but for several overlaps. Let C be the transform of the signed measure nu, E the mean over an output without
 // the record, R = log(1 + e^v) and h(x) = (1 - e^{eps - x})_+. In b^k = (1-q)^{a k} (1 + C)^k
 //     nu(h) = E (h(R) - h(0) + e^v (h(R) - h(v)))
-// gives k (1-q)^{k-1} q (delta_G(log(1 + (e^eps' - 1)/q)) - delta_G(eps' - log q)), eps' = eps - (k-1) log(1-q) (single
-// steps of closed_curve.hpp). (1 + C)^k - 1 - k C is a sum of C(k, 2) terms nu nu m^i, i < k, m the law with the
-// transform 1 + C. As 0 <= h(x + y) - h(x) <= e^{t (x - eps)} (e^{t y} - 1)/t for 0 < t <= 1 and y >= 0, a second
-// difference of h is at most the geometric mean of two such bounds, and
+// gives k (1-q)^{k-1} (delta_1(eps') - q delta_G(eps' - log q)), eps' = eps - (k-1) log(1-q), delta_1 that of a single
+// step (closed_curve.hpp); of replaced records with the log odds for log q, and eps' = eps. (1 + C)^k - 1 - k C is a
+// sum of C(k, 2) terms nu nu m^i, i < k, m the law with the transform 1 + C. As 0 <= h(x + y) - h(x) <= e^{t (x -
+// eps)} (e^{t y} - 1)/t for 0 < t <= 1 and y >= 0, a second difference of h is at most the geometric mean of two such
+// bounds, and
 //     |nu nu m^i (h)| <= e^{-t eps} V(t)^2 |m|(t)^i/t   (InclusionOverlap::change).
 //
 // Certificate, as that of measure_inversion.hpp: the trapezoidal sum is sum_m e^{m t D} I(eps + m D), D = 2 pi/h. The

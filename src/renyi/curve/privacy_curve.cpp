@@ -221,8 +221,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
-                        (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() ||
+    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) || with_sum() ||
                         (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
                         with_zero() || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||

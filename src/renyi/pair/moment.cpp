@@ -191,8 +191,8 @@ void PairMoment::add(const Span& span, double spread) {
     loss_error_ = std::max(loss_error_, loss_error);
     small_loss_error_ = std::max(small_loss_error_, loss_error / std::max(std::fabs(s.mean), spread));
     if (s.low == s.high) return nodes_.add({s.mean, s.p, s.q});
-    // With both P and Q kept by a share r of P at the high end, what a span adds to A - 1 is at most r psi(high) + (1-r)
-    // psi(low), psi(l) = e^{beta l} - alpha + beta e^-l, convex in e^-l and least at l = 0. With losses off by e
+    // With both P and Q kept by a share r of P at the high end, what a span adds to A - 1 is at most r psi(high) +
+    // (1-r) psi(low), psi(l) = e^{beta l} - alpha + beta e^-l, convex in e^-l and least at l = 0. With losses off by e
     //     r = (1 - e^{low-mean})/(1 - e^{low-high})
     // is off by 2e (1 + r)/(1 - e^{2e-width}) at most, `off` if that is not 1: it goes to the end with more psi, or to
     // both where either may be it.

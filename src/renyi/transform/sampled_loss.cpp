@@ -138,8 +138,8 @@ struct Nodes {
     std::size_t size, negative;
 };
 
-// For v < 0 the term is factor (e^{a l - z l'} - 1) + other e^{i y v}, else factor (e^{a l - z l'} - 1) e^{i y v} + other; `excess`
-// is e^{(1+t) l - t l'} - 1, with l' that of the output -x.
+// With own = e^{a l - z l'} - 1, l' of the output -x, the term is factor own + other e^{i y v} for v < 0, else factor
+// own e^{i y v} + other; `excess` is own at y = 0.
 RENYI_MULTIVERSION
 static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexcept {
     double sum_re[kLanes] = {}, sum_im[kLanes] = {};
@@ -310,13 +310,15 @@ double InclusionOverlap::slope_at(double t) const noexcept {
     double sum = 0.0;
     for (std::size_t j = 0; j < v_.size(); ++j) {
         const double v = v_[j], l = l_[j] + std::max(v, 0.0);  // log(1 + e^v)
-        sum += weight_[j] * ((l - other_l_[j]) * std::exp((1.0 + t) * l - t * other_l_[j]) - v * std::exp((1.0 + t) * v));
+        const double own = (l - other_l_[j]) * std::exp((1.0 + t) * l - t * other_l_[j]);
+        sum += weight_[j] * (own - v * std::exp((1.0 + t) * v));
     }
     return sum;
 }
 
 void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) const noexcept {
-    const Nodes nodes{v_.data(), l_.data(), other_l_.data(), excess_.data(), factor_.data(), other_.data(), v_.size(), negative_};
+    const Nodes nodes{v_.data(),      l_.data(),     other_l_.data(), excess_.data(),
+                      factor_.data(), other_.data(), v_.size(),       negative_};
     std::fill_n(re, kLanes, 0.0);
     std::fill_n(im, kLanes, 0.0);
     for (int i = 0; i < kLanes && !is_ignored_; ++i) sum_overlap(nodes, y[i], re + i, im + i);
@@ -325,9 +327,9 @@ void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) con
 // With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of records that were
 // included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. What
 // is left are losses below that of x = 0, of mass and tilt as at normal outputs. Of replaced records with a = e^{v(x)},
-// b = e^{v(-x)} and L = log((1 + a)/(1 + b)) = v(x') the first is phi(x) (1 + a)/(c (a/(1 + a) + b/(1 + b))), the second
-// phi(x') (1 + a)/(c (1 + b)): for 0 <= x the first is larger, since x < x' where a b < 1, and a + b + 2 a b <= (1 + a)
-// (1 + b)^2; L is 0 at x = 0.
+// b = e^{v(-x)} and L = log((1 + a)/(1 + b)) = v(x') the first is phi(x) (1 + a)/(c (a/(1 + a) + b/(1 + b))), the
+// second phi(x') (1 + a)/(c (1 + b)): for 0 <= x the first is larger, since x < x' where a b < 1, and a + b + 2 a b <=
+// (1 + a) (1 + b)^2; L is 0 at x = 0.
 double InclusionOverlap::negative_part(double t) const noexcept {
     const double least = replaces ? 0.0 : std::log1p(std::exp(log_odds - 0.5 * c * c));
     const double x = (least - log_odds) / c - (0.5 + t) * c;
@@ -335,8 +337,8 @@ double InclusionOverlap::negative_part(double t) const noexcept {
 }
 
 // By (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the moments
-// of w, which is log-normal, below and above 1. Replaced records: L lies between v and log(1 + w) and, at x < 0, between
-// -log(1 + e^v') and 0, so that the first root there is at most the first one at -x.
+// of w, which is log-normal, below and above 1. Replaced records: L lies between v and log(1 + w) and, at x < 0,
+// between -log(1 + e^v') and 0, so that the first root there is at most the first one at -x.
 double InclusionOverlap::change(double t) const noexcept {
     const auto moment = [&](double p) { return p * log_odds - 0.5 * p * (1.0 - p) * c * c; };
     const auto below = [&](double p) { return std::exp(moment(p) + log_upper_tail(log_odds / c - (0.5 - p) * c)); };

@@ -93,15 +93,17 @@ double output_at(const SampledLoss& law, double loss) noexcept;
 //     E e^{z L} = (1-q)^a (1 + C(z) + e^{a lambda + c^2 a (a-1)/2}),
 //     C(z) = integral phi(x) ((1 + e^v)^a - 1 - e^{a v}) dx:
 // 1 for records that were not included, the last term for those that were, were their losses log q + c x - c^2/2, and C
-// for
-// the outputs around v = 0, on which both may fall. It is all that takes nodes.
+// for the outputs around v = 0, on which both may fall. It is all that takes nodes. Replaced records: with v' = v(-x)
+// the loss is log(1 + e^v) - log(1 + e^v'), the first factor 1 - q, and (1 + e^v)^a in C has the factor (1 + e^v')^-z.
 //
 // Errors of the trapezoidal rule in v, with step h: on the lines Im v = -+ pi/2, where |1 + e^v| >= 1, and on the real
 // line for y = 0,
 //     |(1 + e^v)^a - 1 - e^{a v}| <= (2 + t + |y|) min(1, e^{Re v}) (1 + e^{Re v})^t e^{pi |y|},   z = t + i y, t >= 0,
 // since (1 + w)^a - 1 is the integral of a (1 + s w)^z w, and for v > 0 the same of e^{a v} ((1 + e^-v)^a - 1). So the
 // rule is off by 2 M/(e^{pi^2/h} - 1), M the integral of that times phi e^{(pi/(2 c))^2/2} (Trefethen, Weideman 2014,
-// Theorem 5.1), and the nodes left out on either side fall like a geometric series.
+// Theorem 5.1), and the nodes left out on either side fall like a geometric series. The factor of replaced records adds
+//     |(1 + e^v)^a ((1 + e^v')^-z - 1)| <= (2 + t + |y|) min(1, e^{Re v'}) (1 + e^{Re v})^{1+t} e^{pi |y|},
+// as |1 + s e^v'| >= 1 on these lines, 0 <= s <= 1.
 class InclusionOverlap {
 public:
     // 0 < q < 1; where is_little is false nothing else may be asked.
@@ -161,7 +163,8 @@ private:
     std::vector<double> v_, weight_;      // v < 0 first
     std::vector<double> l_, other_l_;     // log(1 + e^-|v|); of replaced records log(1 + e^v), v at -x, else 0
     std::size_t negative_ = 0;
-    std::vector<double> excess_, factor_, other_;  // at the tilt: e^{(1+t) l - t other_l} - 1, its factor and the other term
+    // At the tilt: e^{(1+t) l - t other_l} - 1, its factor and the other term.
+    std::vector<double> excess_, factor_, other_;
 };
 
 // Smooth windows in the privacy loss: products of normal cdfs, entire functions of the loss.
