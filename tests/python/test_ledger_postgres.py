@@ -25,6 +25,7 @@ from pathlib import Path
 import pytest
 
 from renyi import BudgetExceededError, Gaussian, GDPFilter, Ledger
+from renyi.cli import main
 from renyi.ledger import LedgerError, PostgresLedger
 
 pytest.importorskip("psycopg", exc_type=ImportError)
@@ -283,3 +284,28 @@ def test_arguments():
         PostgresLedger("", driver="odbc")
     with pytest.raises(ValueError, match="schema must be a name in lower case, got 'a; DROP'"):
         PostgresLedger("", schema="a; DROP")
+
+
+def test_from_a_shell(server, tmp_path, capsys):
+    address = f"postgresql://owner@127.0.0.1:{server.port}/postgres"
+    noise = tmp_path / "noise.json"
+    noise.write_text(Gaussian(20.0).to_json(), encoding="utf-8")
+    assert main(["ledger", "status", address]) == 2
+    assert "ledger must exist" in capsys.readouterr().err
+    assert main(["ledger", "create", address, "ages", "--epsilon", "1", "--delta", "1e-6"]) == 0
+    assert main(["ledger", "charge", address, "ages", str(noise), "--count", "3"]) == 0
+    assert main(["ledger", "verify", address, "--read-only"]) == 0
+    assert "2 entries" in capsys.readouterr().out
+    assert main(["report", "--ledger", address, "--dataset", "ages"]) == 0
+    assert main(["ledger", "charge", address, "ages", str(noise), "--count", "99"]) == 3
+    server.kill()
+    assert main(["ledger", "charge", address, "ages", str(noise)]) == 4
+    assert "the server is gone" in capsys.readouterr().err
+    server.start()
+
+
+def test_without_a_driver(monkeypatch, capsys):
+    for driver in ("psycopg", "psycopg2"):
+        monkeypatch.setitem(sys.modules, driver, None)
+    assert main(["ledger", "status", "postgresql://db/privacy"]) == 2
+    assert 'needs it installed: python -m pip install "psycopg[binary]"' in capsys.readouterr().err

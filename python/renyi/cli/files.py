@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -23,6 +24,7 @@ from renyi.cli.runs import (
 )
 
 if TYPE_CHECKING:
+    from renyi.ledger import Ledger
     from renyi.mechanisms import Mechanism
     from renyi.report import Report
 
@@ -157,8 +159,21 @@ def report(options: argparse.Namespace) -> int:
     return 0
 
 
+def opened_ledger(place: str, *, read_only: bool = False) -> Ledger:
+    """Return the ledger in a file, or at an address of PostgreSQL, where reading writes nothing."""
+    from renyi.ledger import Ledger, PostgresLedger
+
+    if not place.startswith(("postgresql://", "postgres://")):
+        return Ledger(place, read_only=read_only)
+    alone = find_spec("psycopg") is None and find_spec("psycopg2") is not None
+    try:
+        return PostgresLedger(place, driver="psycopg2" if alone else "psycopg")
+    except ImportError as error:
+        raise UsageError(f'{error}: python -m pip install "psycopg[binary]"') from None
+
+
 def _of_ledger(options: argparse.Namespace) -> Report:
-    from renyi.ledger import Ledger, LedgerError
+    from renyi.ledger import LedgerError
     from renyi.report import dataset_report
 
     _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
@@ -166,7 +181,7 @@ def _of_ledger(options: argparse.Namespace) -> Report:
         raise UsageError("--ledger needs --dataset NAME")
     delta = None if options.delta is None else single(options, "delta")
     try:
-        with Ledger(options.ledger) as ledger:
+        with opened_ledger(options.ledger) as ledger:
             return dataset_report(
                 ledger,
                 options.dataset,
