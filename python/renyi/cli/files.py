@@ -148,14 +148,16 @@ def report(options: argparse.Namespace) -> int:
     """Write a report to the files asked for, or as Markdown to the screen."""
     with output.waiting("privacy statement"):
         made = _of_ledger(options) if options.ledger is not None else _of_run(options)
-    if options.html is None and options.markdown is None:
-        print(getattr(made, f"to_{options.format}")().rstrip("\n"))
-    for name, text in ((options.html, made.to_html), (options.markdown, made.to_markdown)):
-        if name is not None:
-            output.write_text(name, text())
-            print(f"{made.headline}: {name}")
+    texts = {options.html: made.to_html, options.markdown: made.to_markdown}
+    files = {name: text for name, text in texts.items() if name is not None}
+    for name, text in files.items():  # all before a reader of what is printed may go away
+        output.write_text(name, text())
     if made.certificate is not None:
         output.write_certificate(options.certificate, made.certificate)
+    if not files:
+        print(getattr(made, f"to_{options.format}")().rstrip("\n"))
+    for name in files:
+        print(f"{made.headline}: {name}")
     return 0
 
 
