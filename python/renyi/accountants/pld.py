@@ -1,8 +1,8 @@
 """The exact accountant: (epsilon, delta) from the whole distribution of the privacy loss.
 
 A composition is a multiset of Gaussian and Poisson-sampled Gaussian steps and of other mechanisms.
-Steps are inverted from their transforms; where anything else takes part, the pairs of all go through
-lattices. Both certify brackets, and every answer is an end of one, of the worse direction.
+Steps are inverted from their transforms; where anything else takes part, the pairs of all go
+through lattices. Both certify brackets, and every answer is an end of one, of the worse direction.
 """
 
 from __future__ import annotations
