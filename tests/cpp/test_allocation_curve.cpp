@@ -55,6 +55,8 @@ void atoms_lie_on_both_sides(double sigma, double batches) {
 int main() {
     for (const double x : {-90.0, -3.0, 0.0, 5.0, 638.0, 40000.0}) directions_agree(1.0, 100.0, x);
     for (const double x : {-4.0, 1.0, 1e6}) directions_agree(0.5, 5.0, x);
+    for (const double x : {0.3, 1.0, 1.9}) directions_agree(100.0, 1000.0, x);  // much noise: no ratio is large
+    epsilon_is_where_delta_is(100.0, 1000.0, 1e-6);
     for (const double delta : {1e-3, 1e-6, 1e-12}) epsilon_is_where_delta_is(1.0, 100.0, delta);
     epsilon_is_where_delta_is(1.0, 1e6, 1e-6);
     epsilon_is_where_delta_is(10.0, 1000.0, 1e-6);

@@ -116,6 +116,17 @@ def test_epochs_of_many_steps_are_narrow(noise, count):
     ).get_epsilon(1e-6)
 
 
+@pytest.mark.parametrize(
+    ("noise", "steps", "count", "delta"), [(25.0, 10**5, 100, 1e-10), (300.0, 1000, 1000, 1e-8)]
+)
+def test_epochs_of_much_noise_are_near_the_central_limit(noise, steps, count, delta):
+    low, high = epoch(noise, steps, count).get_epsilon_bounds(delta)
+    limit = PLDAccountant().compose(Gaussian(noise * steps**0.5), count).get_epsilon(delta)
+    assert low <= high <= low * (1.0 + 1e-4)
+    assert limit * (1.0 - 1e-3) <= low
+    assert high <= limit * (1.0 + 1e-3)
+
+
 def test_sampled_epoch():
     for rate, steps, epsilon, known in (
         (0.3, 10, 0.3, 0.0024200425657),

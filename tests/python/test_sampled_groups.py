@@ -281,6 +281,22 @@ def test_groups_of_other_noise_in_compositions(noise):
         assert above >= PLDAccountant().compose(group, 10).get_epsilon(1e-6)
 
 
+def test_much_noise_on_integers_is_nearly_continuous():
+    fine, smooth = (
+        PLDAccountant().compose(GroupSampled(noise, 0.01, 100), 100)
+        for noise in (DiscreteGaussian(5e3), Gaussian(5e3))
+    )
+    assert fine.get_epsilon(1e-6) == pytest.approx(smooth.get_epsilon(1e-6), rel=1e-5)
+
+
+@pytest.mark.parametrize("noise", [Laplace(1.0), DiscreteLaplace(2.0)])
+def test_tiny_rates_are_finite(noise):
+    known, rare = (
+        PLDAccountant().compose(GroupSampled(noise, rate, 2)) for rate in (1e-100, 1e-200)
+    )
+    assert rare.get_epsilon(0.0) <= known.get_epsilon(0.0) < 1e-99
+
+
 @pytest.mark.parametrize(("sigma", "q", "m"), [(1.0, 0.01, 3), (2.0, 0.3, 16), (0.5, 0.05, 2)])
 def test_one_step_against_its_closed_form(sigma, q, m):
     accountant = PLDAccountant().compose(GroupSampled(Gaussian(sigma), q, m))

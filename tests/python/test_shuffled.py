@@ -338,6 +338,7 @@ def test_samples_have_as_many_records_as_there_are_reports():
         ("randomizer must be a PureDP, Rand", lambda: Shuffled(Laplace(1.0), 10)),
         ("randomizer must have an epsilon of at most 30", lambda: Shuffled(PureDP(31.0), 10)),
         ("size must be below choices, 4, got 4", lambda: SubsetSelection(1.0, 4, 4)),
+        (r"buckets must be an integer in \[2, 10\^9\]", lambda: LocalHashing(1.0, 5, 10**400)),
         (r"epsilon must be a number in \(0, 30\], got 0", lambda: LaplaceResponse(0)),
         ("rows must be of sum 1", lambda: ResponseTable([[0.5, 0.4], [0.5, 0.5]])),
         ("rows must be 2 to 64 of one length", lambda: ResponseTable([[1.0]])),

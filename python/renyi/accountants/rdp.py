@@ -24,6 +24,7 @@ from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.steps import SampledStep, within_domain
 
 LARGEST_ORDER = 1e6
+LEAST_KNOWN = 1e-9  # of losses: the curves of mechanisms with smaller ones may be of larger ones
 
 Answer = Callable[[float], tuple[float, float, float]]
 """An upper end, a lower one, the order."""
@@ -333,13 +334,16 @@ class RDPAccountant(Accountant[Part]):
             most = min(self._steps.largest_loss(), self._most())
             return most, most, self._any_order()
         value, floor, order = self._steps.epsilon(delta)
+        if self._is_below_most(value):
+            return value, floor, order
         return min(value, self._most()), min(floor, self._most()), order
 
     def _delta(self, epsilon: float) -> tuple[float, float, float]:
         epsilon = epsilon_of(epsilon)
         if self._unprotected:
             return 1.0, 1.0, self._any_order()
-        if not self._steps or epsilon == math.inf or epsilon >= self._most():
+        below = self._is_below_most(epsilon)
+        if not self._steps or epsilon == math.inf or not (below or epsilon < self._most()):
             value = floor = 0.0
             order = self._any_order()
         else:
@@ -350,6 +354,11 @@ class RDPAccountant(Accountant[Part]):
         """Return the largest loss, rounded up, where it has a closed form; else infinity."""
         loss = self._largest_loss(None)
         return math.inf if loss is None else rounded_up(loss)
+
+    def _is_below_most(self, epsilon: float) -> bool:
+        """Return whether it is far below the largest loss, of which the curves know enough."""
+        largest = self._steps.largest_loss()
+        return LEAST_KNOWN < epsilon < 0.99 * largest < math.inf
 
     def _any_order(self) -> float:
         return 1.0 if self._orders is None else self._orders[0]

@@ -18,10 +18,18 @@ from renyi._validation import (
     uses_of,
 )
 from renyi.accountants import Accountant
-from renyi.calibration._search import NoiseMultiplier, Number, SampleRate, Steps, search
+from renyi.calibration._search import (
+    GuidedScale,
+    NoiseMultiplier,
+    Number,
+    SampleRate,
+    Steps,
+    search,
+)
 from renyi.calibration._targets import Target, noise_of, target_of, tolerance_of
 from renyi.calibration.runs import AccountantName, Accounting, accounting_of
-from renyi.mechanisms import Composed, Mechanism
+from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
+from renyi.mechanisms.algebra import AllocatedEpoch
 
 PROBES = (0.25, 0.5, 0.75)  # of a range in which all is to meet the target, or to miss it
 LARGEST_EXCESS = 20.0
@@ -327,7 +335,10 @@ def calibrate(
     if runs.meets(unknown.loosest):
         result = unknown.loosest
     else:
-        result = search(unknown, target, runs.excess, runs.meets, start=0.0)
+        guide = GuidedScale(unknown, runs.excess_of_samples)
+        start = guide.start(0.0) if runs.have_epochs(unknown.loosest) else None
+        scale = None if start is None else guide
+        result = search(unknown, target, runs.excess, runs.meets, scale, start or 0.0)
         _check_between(unknown, runs, result, unknown.loosest, False)
     _check_between(unknown, runs, unknown.strictest, result, True)
     return result
@@ -459,20 +470,59 @@ class _Runs:
         return self._reached[key]
 
     def _shortest(self, value: float) -> tuple[Accountant[Any], float | None]:
-        """Return the accountant of a run, or of one of its epochs that misses the target alone.
+        """Return the accountant of a run, or a quicker one that has the same verdict.
 
-        Epochs of random allocation take a lattice, up to a second; one has a curve of its own. The
-        second number is what a wide bracket says of the epoch.
+        Epochs of random allocation take a lattice, up to a second; one has a curve of its own, and
+        all reveal no more than to those who learn the step of a record. The second number is what
+        a wide bracket says of the epoch.
         """
+        whole = self.account(value)
         mechanism = self._mechanism(value)
-        for part, _ in mechanism.parts if isinstance(mechanism, Composed) else ():
-            if part.allocated_epoch is None:
-                continue
-            alone = self._accounting.blank().compose(part)
+        epochs = self._epochs(mechanism)
+        if epochs:
+            known = self._replaced(mechanism, lambda e: PoissonSampled(Gaussian(e.noise), e.rate))
+            if self._target.is_met(known):
+                return known, None
+        for epoch in epochs if isinstance(mechanism, Composed) else ():
+            alone = self._accounting.blank().compose(epoch)
             about = self._target.reached_about(alone)
             if not (self._target.is_met(alone) if about is None else self._target.allows(about)):
                 return alone, about
-        return self._accounting.blank().compose(mechanism), None
+        return whole, None
+
+    def have_epochs(self, value: float) -> bool:
+        """Return whether epochs of random allocation take part in a run."""
+        return bool(self._epochs(self._mechanism(value)))
+
+    def excess_of_samples(self, value: float) -> float:
+        """Return by how much a run exceeds the target with Poisson samples in place of epochs."""
+
+        def samples(epoch: AllocatedEpoch) -> Mechanism:
+            rate = epoch.rate / epoch.steps
+            return PoissonSampled(Gaussian(epoch.noise), rate) * int(epoch.steps)
+
+        account = self._replaced(self._mechanism(value), samples)
+        return self._target.excess(self._target.reached(account, self._accounting.direction))
+
+    def _epochs(self, mechanism: Mechanism) -> list[Mechanism]:
+        """Return the epochs of random allocation, where their curve is known."""
+        if self._accounting.adjacency == "replace_one":
+            return []
+        return [part for part, _ in _parts_of(mechanism) if part.allocated_epoch is not None]
+
+    def _replaced(
+        self, mechanism: Mechanism, other: Callable[[AllocatedEpoch], Mechanism]
+    ) -> Accountant[Any]:
+        """Return the accountant of a mechanism with others in place of its epochs."""
+        account = self._accounting.blank()
+        for part, count in _parts_of(mechanism):
+            epoch = part.allocated_epoch
+            account.compose(part if epoch is None else other(epoch), count)
+        return account
+
+
+def _parts_of(mechanism: Mechanism) -> Sequence[tuple[Mechanism, int]]:
+    return mechanism.parts if isinstance(mechanism, Composed) else ((mechanism, 1),)
 
 
 def _check_between(unknown: Number, runs: _Runs, first: float, last: float, expected: bool) -> None:

@@ -18,9 +18,10 @@ from renyi.calibration._targets import Target
 
 MOST_SECANTS = 40
 BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
-STEEPEST = 8.0  # slopes are near 1; steeper or flatter ones are noise
+STEEPEST = 64.0  # slopes are 1 to 30; steeper ones, or as flat ones, are noise
 PATIENCE = 2.0  # seconds that a search may take in silence
-FIRST_CLOSE = 1e-4  # levels by Rényi-DP, of the value that is tried first
+FIRST_CLOSE = 1e-4  # levels by a guide, of the value that is tried first
+NEAR = 0.02  # levels by a guide, which serves where it comes so near to the target
 
 
 class Scale(Protocol):
@@ -153,24 +154,29 @@ def _edge(unknown: Unknown, target: Target, meets: Callable[[float], bool], star
     return value(enough)
 
 
-class RenyiScale:
-    """The level of a run by Rényi-DP.
+class GuidedScale:
+    """The level of a run by an account of it that takes little time, and is near the other.
 
     Where few steps count, the central limit is far off, and the epsilon by Rényi-DP, which takes a
     fraction of a millisecond, is a better scale: the exact epsilon is mostly some 5 to 30 % below
-    it.
+    it. That of epochs of random allocation is near the exact one of Poisson samples.
 
     Parameters
     ----------
     unknown : Unknown
         What is searched for; its own level is what is solved for.
     level : callable
-        The level by Rényi-DP of a value.
+        The level by that account of a value.
     """
 
     def __init__(self, unknown: Unknown, level: Callable[[float], float]) -> None:
         self._unknown, self._level = unknown, level
         self._known: list[tuple[float, float]] = []  # the last two values with their levels
+
+    def start(self, level: float) -> float | None:
+        """Return a level near this one of a value within limits; None: the guide is too far off."""
+        found = self.level(self.at(level))
+        return found if abs(found - level) < NEAR else None
 
     def level(self, value: float) -> float:
         """Return the level of a value."""

@@ -13,7 +13,7 @@ import numpy as np
 from renyi._adjacency import DIRECTIONS, Adjacency, Conversion, DirectionName
 from renyi._engine import SampledGaussianCurve, SampledSteps, wide_brackets
 from renyi.accountants import Accountant, PLDAccountant, RDPAccountant
-from renyi.calibration._search import NoiseMultiplier, RenyiScale, Unknown, search
+from renyi.calibration._search import GuidedScale, NoiseMultiplier, Unknown, search
 from renyi.calibration._targets import EpsilonTarget, Target, target_of, tolerance_of
 from renyi.mechanisms import Gaussian, PoissonSampled
 from renyi.mechanisms.steps import SMALLEST_RATE
@@ -61,14 +61,12 @@ class Accounting:
         scale, start = None, None
         guided = self.accountant == "pld" and self.adjacency != "replace_one"
         if guided and isinstance(target, EpsilonTarget) and target.by_epsilon:
-            renyi = RenyiScale(
+            renyi = GuidedScale(
                 unknown,
                 lambda value: target.log_mu_of(self._renyi_epsilon(run(value), target.delta)),
             )
-            # Where no value within limits reaches it, Rényi-DP is too far off to guide.
-            found = renyi.level(renyi.at(target.log_mu))
-            if abs(found - target.log_mu) < 1e-3:
-                scale, start = renyi, found
+            start = renyi.start(target.log_mu)
+            scale = None if start is None else renyi
         return search(
             unknown,
             target,

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._rounding import exact_log_above
-from renyi._validation import Range, integer_of, number_in, numbers_in
+from renyi._validation import Range, integer_of, number_in, numbers_in, uses_of
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._shuffled_sum import ETA, Reports
@@ -66,7 +66,7 @@ class _Private(LocalRandomizer):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number_in(self.epsilon, "epsilon", EPSILON))
-        for name, least in (("choices", 2), ("buckets", 2), ("size", 1)):
+        for name, least in (("choices", 2), ("size", 1)):
             if hasattr(self, name):
                 object.__setattr__(self, name, integer_of(getattr(self, name), name, least))
 
@@ -233,7 +233,7 @@ class LocalHashing(_Bits):
     choices : int
         Number of inputs, at least 2.
     buckets : int
-        At least 2; e^epsilon + 1, rounded, is best for histograms.
+        In [2, 10^9]; e^epsilon + 1, rounded, is best for histograms.
 
     References
     ----------
@@ -248,6 +248,10 @@ class LocalHashing(_Bits):
     epsilon: float
     choices: int
     buckets: int
+
+    def __post_init__(self) -> None:
+        _Bits.__post_init__(self)
+        object.__setattr__(self, "buckets", uses_of(self.buckets, "buckets", 2))
 
     @property
     def log_odds(self) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -57,7 +57,7 @@ from renyi.mechanisms.steps import (
 )
 
 GROUP_NOISES = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace)  # of log-concave density
-MOST_TERMS = 2**21  # of the masses of noise on integers: outcomes times records
+MOST_OUTCOMES, MOST_TERMS = 2**21, 2**27  # of noise on integers; the second times records
 LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
 LARGEST_SAMPLED_LOSS = 10_000  # of which a sample is taken exactly: e^loss has as many digits
 SMALLEST_EPOCH_RATE = 1e-6  # at which a record takes part in an epoch of random allocation
@@ -381,14 +381,18 @@ class GroupSampled(Sampling):
             shift = noise.sensitivity
         if rate == 0.0 or scale == math.inf:
             return NOTHING
+        if rate < SMALLEST_RATE:
+            more = replace(self, sample_rate=SMALLEST_RATE)
+            return Pair.bracketed(pair_of(more, adjacency, direction), NOTHING)
         is_sure = max(records, others) * -math.log1p(-rate) > MOST_SURE
-        if is_sure or rate < SMALLEST_RATE or (records + others) * shift > LARGEST_LOSS * scale:
+        if is_sure or (records + others) * shift > LARGEST_LOSS * scale:
             return Pair.bracketed(REVEALED, NOTHING)
         if isinstance(noise, Laplace):
             pair = Pair.laplace_group(rate, scale, records, others)
         else:
             reach = 80.0 * scale if isinstance(noise, DiscreteGaussian) else 0.0
-            if ((records + others) * shift + reach) * (records + others) > MOST_TERMS:
+            outcomes = (records + others) * shift + reach
+            if outcomes > MOST_OUTCOMES or outcomes * (records + others) > MOST_TERMS:
                 raise UnsupportedMechanismError(
                     self, "its outcomes are kept one by one, and are too many"
                 )

@@ -50,6 +50,13 @@ bool SplitSum::find_closed_part_of_ratios(std::vector<SplitStep>& steps, double 
     closed_ = {};
     WindowedLaw decisive(step.law, reversed ? step.base : step.jump);
     WindowedLaw other = weighted(decisive);
+    if (!reversed) {
+        // With much noise that is nothing: E[(S - x)_+; any] <= E[X_1 + ... + X_t; any] <= t (p' + (t-1) p).
+        closed_.log_lost = std::log(t) + 1e-9 +
+                           log_add(other.log_moment_bound(0.0), std::log(t) + decisive.log_moment_bound(0.0));
+        if (closed_.log_lost < log_delta_ - kNothing) return true;
+        closed_ = {};
+    }
     if (!decisive.discretise(0.0, 0.0, target, 0.0) || !other.discretise(0.0, 0.0, target, 0.0)) return false;
     const WindowedNodes::Masses m = decisive.nodes().masses(), w = other.nodes().masses();
     // Whatever the logarithm of the mass is.

@@ -383,8 +383,8 @@ constexpr double kScout = 0.01;  // relative width of a first look where somethi
 constexpr std::int64_t kScoutPoints = 1 << 15;
 constexpr double kRough = 1e-3;       // relative width above, which is the answer where the other side is far off
 constexpr double kRoughBelow = 1e-2;  // relative width below
-constexpr double kMiddle = 3e-4;      // relative width of either side, of the second look
-constexpr double kFineBelow = 1e-4;   // relative width below, of the third look
+constexpr double kMiddle = 3e-4;      // relative width above, of the second look
+constexpr double kFineBelow = 1e-4;   // relative width below, of the second and third look
 constexpr double kMostBelow = 0.5;    // of the bracket: what of it lattices may make below, for no finer ones
 constexpr double kMoreApart = 3.0;    // times that: the distance of the sides beside which it is little
 constexpr double kApart = 0.05;       // relative distance of the sides beside which it is little
@@ -405,8 +405,10 @@ std::vector<CountedPair> one_side_of(const std::vector<CountedPair>& parts, Side
 
 void LossComposition::compose_apart(const std::vector<CountedPair>& parts) {
     rough_ = sides_of(parts, std::max(rtol_, kRough), std::max(rtol_, kRoughBelow), max_points_);
-    if (rtol_ < kMiddle) middle_ = sides_of(parts, kMiddle, kMiddle, max_points_);
     fine_ = sides_of(parts, rtol_, std::max(rtol_, kFineBelow), max_points_);
+    if (rtol_ < kMiddle)
+        middle_ = {std::make_shared<LossComposition>(one_side_of(parts, Side::upper), kMiddle, max_points_, true),
+                   fine_->below};
     if (rtol_ < kFineBelow)
         finest_below_ = std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_, max_points_);
 }
@@ -423,8 +425,8 @@ LossComposition* LossComposition::scout() {
 
 LossComposition::Sides LossComposition::sides_of(const std::vector<CountedPair>& parts, double rtol_above,
                                                  double rtol_below, std::int64_t max_points) {
-    return {std::make_unique<LossComposition>(one_side_of(parts, Side::upper), rtol_above, max_points, true),
-            std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_below, max_points)};
+    return {std::make_shared<LossComposition>(one_side_of(parts, Side::upper), rtol_above, max_points, true),
+            std::make_shared<LossComposition>(one_side_of(parts, Side::lower), rtol_below, max_points)};
 }
 
 Bracket LossComposition::Sides::delta(double epsilon, FourierTransform& fourier) const {

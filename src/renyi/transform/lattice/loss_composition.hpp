@@ -117,7 +117,7 @@ private:
 
     // The upper and the lower sides of the parts.
     struct Sides {
-        std::unique_ptr<LossComposition> above, below;
+        std::shared_ptr<LossComposition> above, below;
 
         Bracket delta(double epsilon, FourierTransform& fourier) const;
         Bracket epsilon(double delta, FourierTransform& fourier) const;
