@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from each import each
 
-from renyi import (
-    ZCDP,
-    Gaussian,
-    Laplace,
-    PLDAccountant,
-    PoissonSampled,
-    RDPAccountant,
-)
+from renyi import ZCDP, Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant
 from renyi.mechanisms import (
     ApproxDP,
     Composed,

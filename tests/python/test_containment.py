@@ -169,12 +169,6 @@ def test_complex_order_on_the_real_axis():
     assert (value.imag == 0).all()
 
 
-def test_conjugate_order():
-    value = special.log_a(0.01, 1.0, np.array([2 + 3j, 2 - 3j]))
-    assert value[0] == value[1].conjugate()
-    assert abs(complex(mp.exp(reference.log_a(0.01, 1.0, 2 + 3j, 20))) - np.exp(value[0])) < 1e-12
-
-
 # --- the table
 
 
@@ -185,11 +179,6 @@ def test_table_covers_the_box():
     assert (ALPHA.min(), ALPHA.max()) == (-1e6, 1e6)
     assert HI.min() < 1e-44
     assert HI.max() > 1e15
-
-
-@pytest.mark.parametrize("alpha", [1.0, 0.0])
-def test_zero_orders(alpha):
-    assert (special.log_a(Q, SIGMA, alpha) == 0).all()
 
 
 # --- expansions

@@ -196,16 +196,7 @@ def test_the_program_learns_within_its_budget(capsys):
 # --- correlated noise
 
 
-TWO_RUNS = [
-    "--epsilon",
-    "8",
-    "--repeats",
-    "2",
-    "--learning-rate",
-    "0.4",
-    "--batch-size",
-    "8",
-]
+TWO_RUNS = ["--epsilon", "8", "--repeats", "2", "--learning-rate", "0.4", "--batch-size", "8"]
 
 
 def test_correlated_noise_leaves_the_better_model(capsys):

@@ -217,16 +217,7 @@ def test_what_cannot_be_written_has_a_code_and_a_line(redirection: str) -> None:
 
 
 def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = [
-        "report",
-        *NOISY,
-        "--steps",
-        10,
-        "--delta",
-        "1e-5",
-        "--html",
-        "/no/such/file.html",
-    ]
+    arguments = ["report", *NOISY, "--steps", 10, "--delta", "1e-5", "--html", "/no/such/file.html"]
     code, _, error = told(capsys, *arguments)
     assert (code, error.count("cannot write")) == (4, 1)
 
