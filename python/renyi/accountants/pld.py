@@ -222,7 +222,7 @@ class PLDAccountant(Accountant[Part]):
         if steps is not None and self._is_raised:
             return FromAbove(steps)
         if steps is not None:
-            lattice = (replaces or self._has_little_noise) and not self._has_groups
+            lattice = replaces or self._has_little_noise or self._has_groups
             return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:
