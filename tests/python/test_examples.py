@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from each import slow
 from examples import adapters, audit_digits, correlated, distributed, pnsgd, stream, sweep
 from examples import digits as digits_program
 from examples._classifiers import CLASSIFIERS, LogisticRegression
@@ -355,7 +356,7 @@ def test_noise_is_added_once(client):
             ["--plot", "nowhere/digits.png"],
             "must be in a directory that exists, got",
         ),
-        (adapters, ["--width", "8", "--epsilon", "0"], "target_epsilon"),
+        (adapters, ["--width", "8", "--public-steps", "0", "--epsilon", "0"], "target_epsilon"),
         (adapters, ["--width", "8", "--batch-size", "50000"], "batch_size must be an integer in"),
         (
             adapters,
@@ -377,7 +378,7 @@ def test_noise_is_added_once(client):
         (sweep, ["--points", "0"], "sweep: error: "),
         (sweep, ["--workers", "0"], "sweep: error: "),
         (sweep, ["--points", "inf"], "sweep: error: "),
-        (distributed, ["--workers", "0"], "workers must be an integer >= 1"),
+        *slow((distributed, ["--workers", "0"], "workers must be an integer >= 1")),
     ],
 )
 def test_programs_refuse_in_one_line(capsys, program, options, message):

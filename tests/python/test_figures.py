@@ -235,6 +235,7 @@ def test_table_has_the_known_values():
         assert ours == pytest.approx(known, abs=1e-3), what
 
 
+@pytest.mark.slow
 def test_the_figure_of_convergence_is_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "figure.png"

@@ -83,7 +83,7 @@ def test_a_chain_of_answers_against_all_its_corners(p, choices, size):
     assert (found >= beta * (1.0 - 1e-3) - 1e-9).all()
 
 
-@pytest.mark.parametrize(("p", "choices", "size"), [(0.9, 10, 2), *slow((0.7, 4, 3), (0.52, 2, 8))])
+@pytest.mark.parametrize(("p", "choices", "size"), slow((0.9, 10, 2), (0.7, 4, 3), (0.52, 2, 8)))
 def test_a_chain_beside_groups_of_their_own(p, choices, size):
     """The chain of the answers, in all its corners, composed with the pair of sampled groups."""
     steps = PoissonSampled(Gaussian(1.5), 0.02) * 50

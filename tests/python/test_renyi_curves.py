@@ -141,7 +141,7 @@ EXACT = {
         1e-12,
     ),
 }
-COUNTS = {"sampled gaussian": 4, "sampled laplace": 5, "exponential": 5, "sampled exponential": 5}
+COUNTS = {"sampled gaussian": 2, "sampled laplace": 3, "exponential": 5, "sampled exponential": 5}
 
 
 def brackets(curve, alpha):
@@ -404,7 +404,8 @@ def laplace_profile(epsilon, digits=None):
     return -mp.expm1(min(epsilon - mp.mpf(1) / 2, mp.zero) / 2)
 
 
-@pytest.mark.parametrize(("mean", "alpha"), [(2.0, 3.0), *slow((0.1, 4.0), (10.0, 30.0))])
+@pytest.mark.slow
+@pytest.mark.parametrize(("mean", "alpha"), [(0.1, 4.0), (10.0, 30.0)])
 def test_selection_of_a_poisson_number_of_runs(mean, alpha):
     """By the curve alone: no looser than the reference from it, above that of the profile."""
     bound, least = (
