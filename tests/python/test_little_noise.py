@@ -122,6 +122,20 @@ def test_groups_are_not_taken_for_one_record(q, sigma, records):
     assert delta_on_a_grid(law, high * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
 
 
+def test_steps_of_two_kinds():
+    few, many = (0.007, 0.08, 5), (0.27, 2.4, 10)
+    ledger, delta = (
+        composed(*few).compose(PoissonSampled(Gaussian(many[1]), many[0]), many[2]),
+        1e-3,
+    )
+    low, high = ledger.get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high < 1.001 * low
+    laws = on_a_grid(*few), on_a_grid(*many)
+    masses = np.fft.irfft(np.fft.rfft(laws[0][1]) * np.fft.rfft(laws[1][1]), POINTS)
+    law = laws[0][0] + laws[1][0][0], masses
+    assert delta_on_a_grid(law, high * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
+
+
 @pytest.mark.parametrize("sigma", [0.15, 0.2, 0.3])
 @pytest.mark.parametrize("q", [0.01, 0.2])
 @pytest.mark.parametrize("delta", [1e-6, 1e-2])
