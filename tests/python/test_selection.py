@@ -65,7 +65,7 @@ LAWS = {
 @pytest.mark.parametrize("law", LAWS)
 def test_finite_mechanisms_in_every_order(law):
     phi, rng, ratios, parts = generating_function(*law), np.random.default_rng(7), [], []
-    for _ in range(1):
+    for _ in range(2):
         p, q = rng.dirichlet(np.ones(5)), rng.dirichlet(np.ones(5))
         p, q = 0.6 * p + 0.4 * q, q
         orders = np.array(list(itertools.permutations(range(5))))

@@ -33,6 +33,11 @@ def plan(request):
     return planned(request.param)
 
 
+in_processes = pytest.mark.parametrize(
+    "plan", ["each step", "epochs", *slow("a run")], indirect=True
+)
+
+
 @pytest.fixture
 def ledger(tmp_path):
     with Ledger(tmp_path / "privacy.db") as opened:
@@ -136,6 +141,7 @@ def elsewhere(plan, ledger, state, steps=1):
     return done.stdout.decode().split("\n")[:-1]
 
 
+@in_processes
 def test_of_the_processes_that_load_a_state_one_goes_on(plan, ledger):
     state = stepped(made(plan, ledger), 2).state_dict(secrets=True)
     before = uses(ledger, plan)
@@ -147,6 +153,7 @@ def test_of_the_processes_that_load_a_state_one_goes_on(plan, ledger):
     assert uses(ledger, plan) - before == (1 if plan.steps_per_release == 1 else 0)
 
 
+@in_processes
 def test_whoever_saved_a_state_goes_on_or_another_does(plan, ledger):
     first = stepped(made(plan, ledger), 2)
     state = first.state_dict(secrets=True)
