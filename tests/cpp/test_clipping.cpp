@@ -240,7 +240,7 @@ int main() {
     same_bits<double>(97, 2049);
     same_bits<double>(9, 70001);
     same_bits<float>(11, 140001);
-    for (unsigned seed = 0; seed < 40; ++seed) {
+    for (unsigned seed = 0; seed < check::cases(40); ++seed) {
         for (const std::size_t size : {1u, 2u, 31u, 2500u}) {
             for (const double scale : {1e-30, 1e-3, 1.0, 1e30}) {
                 norm_is_kept<float>(scale, 1.0, size, seed);

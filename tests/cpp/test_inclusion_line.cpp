@@ -118,6 +118,7 @@ void compare_with_sums(SampledPair pair) {
     for (const double q : {1e-3, 0.05, 0.4})
         for (const double sigma : {0.12, 0.18, 0.25})
             for (const double count : {3.0, 700.0}) {
+                if (!check::is_tried()) continue;
                 const SampledStep step{q, sigma, count};
                 const SortedSteps c = sorted_steps({&step, 1});
                 InclusionLine line(c, pair);
@@ -137,6 +138,7 @@ void compare_with_means() {
     for (const double q : {1e-4, 0.03, 0.9})
         for (const double sigma : {0.004, 0.009, 0.02, 0.045})
             for (const double count : {1.0, 7.0, 3000.0, 1e6}) {
+                if (!check::is_tried()) continue;
                 const SampledStep step{q, sigma, count};
                 const SortedSteps c = sorted_steps({&step, 1});
                 if (sigma > 0.01 && revealed_inclusions(c, SampledPair::remove) == Inclusions::unknown) continue;

@@ -46,7 +46,7 @@ void fixed_point() {
                        static_cast<double>(error + std::fabs(exact) * 0x1p-61L));
         };
         for (const std::uint32_t word : interesting_words(50)) {
-            if (word == 0) continue;
+            if (word == 0 || !check::is_tried()) continue;
             const long double u = std::ldexp(static_cast<long double>(word), -32);
             const Enclosure e = fixed.minus_log(Natural(word), 32);
             const long double exact = u > 0.5L ? -std::log1p(u - 1) : -std::log(u);
@@ -101,7 +101,7 @@ void stages_agree() {
     std::uint64_t nonce = 0;
     for (const NoiseLaw law : kLaws)
         for (const std::uint32_t radial : words)
-            for (std::size_t i = nonce % 7; i < words.size(); i += 13) {
+            for (std::size_t i = nonce % 7; i < words.size(); i += 13 * check::kStride) {
                 const FirstBits bits{law, radial, law == NoiseLaw::gaussian ? words[i] : 0, (i & 1) != 0};
                 const LatticeSum sum{static_cast<double>(static_cast<std::int32_t>(words[i])), -32,
                                      512.0 + 7.3 * static_cast<double>(i % 70)};

@@ -1,7 +1,15 @@
-"""Many small points in one test case."""
+"""Points of tests: many small ones in one case, and those that take long."""
 
 import functools
 import inspect
+
+import pytest
+
+
+def slow(*points):
+    """Return points of pytest.mark.parametrize that run with -m slow."""
+    tuples = (point if isinstance(point, tuple) else (point,) for point in points)
+    return [pytest.param(*point, marks=pytest.mark.slow) for point in tuples]
 
 
 def each(names, points):

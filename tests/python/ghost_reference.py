@@ -5,14 +5,7 @@ import math
 
 import numpy as np
 
-from renyi.sgd import (
-    BiasLayer,
-    ConvLayer,
-    EmbeddingLayer,
-    LinearLayer,
-    LoRALayer,
-    NormLayer,
-)
+from renyi.sgd import BiasLayer, ConvLayer, EmbeddingLayer, LinearLayer, LoRALayer, NormLayer
 
 
 def in_full(layers):

@@ -93,21 +93,14 @@ planes = st.lists(st.tuples(*[st.floats(-1e3, 1e3)] * 2), min_size=1, max_size=4
 @st.composite
 def mixtures(draw):
     weights = draw(st.lists(st.integers(1, 1000), min_size=1, max_size=8))
-    moves = draw(
-        st.lists(st.floats(0.0, 1e6), min_size=len(weights), max_size=len(weights)),
-    )
+    moves = draw(st.lists(st.floats(0.0, 1e6), min_size=len(weights), max_size=len(weights)))
     return GaussianMixture(draw(noises), moves, [w / sum(weights) for w in weights])
 
 
 @st.composite
 def tables(draw):
     orders = draw(
-        st.lists(
-            st.floats(1.0, 1e6, exclude_min=True),
-            min_size=1,
-            max_size=8,
-            unique=True,
-        )
+        st.lists(st.floats(1.0, 1e6, exclude_min=True), min_size=1, max_size=8, unique=True)
     )
     divergences = draw(st.lists(losses, min_size=len(orders), max_size=len(orders)))
     return RDPCurve(orders, divergences)

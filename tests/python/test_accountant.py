@@ -1,6 +1,5 @@
 """The Rényi accountant: safe rounding, edges, orders, merging, threads."""
 
-import copy
 import math
 import os
 import subprocess
@@ -10,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from each import slow
 from mpmath import mp, mpf
 
 from renyi import Composed, Gaussian, PoissonSampled, RDPAccountant, reference
@@ -35,7 +35,7 @@ def random_settings(count, seed):
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 def test_the_value_is_safe_and_tight_at_its_order(conversion):
     """Against 20 digits: K from the mpmath integral, the conversion from its definition."""
-    for q, sigma, steps, delta in random_settings(2, 11):
+    for q, sigma, steps, delta in random_settings(1, 11):
         acc = sampled(q, sigma, steps, conversion=conversion)
         epsilon, order = acc.get_epsilon_and_order(delta)
         lower, upper = acc.get_epsilon_bounds(delta)
@@ -113,7 +113,7 @@ SWEEPS = {
 
 
 @pytest.mark.parametrize("swept", SWEEPS)
-@pytest.mark.parametrize("base", [(0.01, 0.4, 100), (0.2, 1.2, 2000), (1.0, 3.0, 1)])
+@pytest.mark.parametrize("base", [(0.2, 1.2, 2000), (1.0, 3.0, 1), *slow(((0.01, 0.4, 100),))])
 def test_monotone_in_every_argument(base, swept):
     """More steps, a larger rate or less noise never seem safer: root finders rely on it."""
     names = ("q", "sigma", "steps")
@@ -221,14 +221,6 @@ def test_unknown_conversion():
     known = "'optimal', 'balle', 'asoodeh', 'mironov'"
     with pytest.raises(ValueError, match=f"^conversion must be one of {known}, got 'best'$"):
         RDPAccountant(conversion="best")
-
-
-def test_copies_are_independent():
-    acc = sampled(0.01, 1.0, 10, orders=[2, 4], conversion="balle")
-    twin = copy.deepcopy(acc)
-    twin.compose(Gaussian(1.0))
-    assert acc.mechanisms != twin.mechanisms
-    assert (twin.orders, twin.conversion) == ((2.0, 4.0), "balle")
 
 
 def test_threads_compose_and_ask_without_losing_a_step():

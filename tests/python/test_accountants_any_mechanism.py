@@ -52,7 +52,7 @@ def by_rdp(adjacency):
 
 
 @pytest.mark.parametrize("blank", [by_rdp, PLDAccountant])
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(mechanism=mechanisms(), adjacency=st.sampled_from(ADJACENCIES))
 def test_a_mechanism_is_taken_or_refused_with_a_reason(blank, mechanism, adjacency):
     accountant = blank(adjacency=adjacency)

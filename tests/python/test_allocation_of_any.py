@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from each import slow
 from mpmath import mp, mpf
 
 from renyi import (
@@ -97,7 +98,7 @@ def test_epochs_enclose_the_enumeration(name):
             assert high - low <= 2e-3 * high + 1e-12
 
 
-@pytest.mark.parametrize(("steps", "picks"), [(4, 2), (5, 3), (6, 5)])
+@pytest.mark.parametrize(("steps", "picks"), [(4, 2), (5, 3), *slow((6, 5))])
 @pytest.mark.parametrize("name", BASES)
 def test_several_picks_enclose_the_enumeration(name, steps, picks):
     p, q = BASES[name]
@@ -166,9 +167,7 @@ def test_normal_noise_agrees_with_the_inversions(noise, steps, epsilon, remove, 
         assert high - low <= 1e-2 * high
 
 
-@pytest.mark.parametrize(
-    ("noise", "steps"), [pytest.param(0.45, 100, marks=pytest.mark.slow), (0.7, 10)]
-)
+@pytest.mark.parametrize(("noise", "steps"), [(0.7, 10), *slow((0.45, 100))])
 def test_two_constructions_of_epochs_overlap(noise, steps):
     own, law = Pair.allocation(noise, steps), Pair.gaussian(1.0 / noise).allocated(steps)
     for reverse in (False, True):
@@ -192,7 +191,7 @@ def test_one_epoch_of_little_noise_is_narrow(noise, steps):
         assert 0.0 < low <= high <= 1.001 * low
 
 
-@pytest.mark.parametrize(("noise", "steps"), [(0.2, 100), (0.3, 10)])
+@pytest.mark.parametrize(("noise", "steps"), [(0.3, 10), *slow((0.2, 100))])
 def test_epochs_of_little_noise_are_narrow(noise, steps):
     epochs = PLDAccountant().compose(RandomAllocation(Gaussian(noise), steps), 10)
     whole = PLDAccountant().compose(Gaussian(noise), 10)

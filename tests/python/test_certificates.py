@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each import slow
 
 from renyi import PLDAccountant, RDPAccountant, UnsupportedMechanismError, check
 from renyi.cli import main
@@ -78,6 +79,7 @@ EXACT = {
     "epochs": ([(RandomAllocation(Gaussian(2.0), 100), 3)], 1e-6),
     "a sampled epoch": ([(PoissonSampled(RandomAllocation(Gaussian(1.0), 100), 0.5), 1)], 1e-5),
 }
+LONG = ("training at two rates", "training and Gaussian", "Laplace", "epochs", "a sampled epoch")
 RENYI = {
     "Gaussian": ([(Gaussian(10.0), 100)], 1e-5),
     "training": ([(STEP, 10_000)], 1e-6),
@@ -113,9 +115,7 @@ def certified(name):
     return account(parts).certificate(delta=delta)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n == "epochs")) for n in EXACT]
-)
+@pytest.mark.parametrize("name", [n if n not in LONG else slow(n)[0] for n in EXACT])
 def test_what_is_reported_is_proved(name):
     parts, delta = EXACT[name]
     made, verdict = proved(account(parts), delta)
@@ -314,7 +314,7 @@ def assert_nothing_false_is_accepted(certificates, count, seed):
 
 
 def test_mutations(certificates):
-    assert_nothing_false_is_accepted(certificates, 60, 1)
+    assert_nothing_false_is_accepted(certificates, 40, 1)
 
 
 @pytest.mark.slow
@@ -335,8 +335,8 @@ def test_what_a_sum_leaves_out_is_counted():
     """Sums of few nodes are too small by their tail, those of wide steps too large by aliases."""
     made = certified("training")
     low, high = (float.fromhex(made["claim"][name]) for name in ("delta_lower", "delta"))
-    for wider in (1.0, 2.0, 4.0):
-        for nodes in (2, 5, 13, 34):
+    for wider in (1.0, 4.0):
+        for nodes in (2, 5, 13):
             for claim in ((low * (1 - 1e-6), 0.0), (1.0, high * (1 + 1e-6))):
                 data = json.loads(json.dumps(made))
                 line = data["proofs"][0]

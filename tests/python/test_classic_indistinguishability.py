@@ -9,11 +9,7 @@ import pytest
 from pair_reference import gaussian, laplace
 
 from renyi import Laplace, pairs
-from renyi.theory.indistinguishability import (
-    common_part,
-    indistinguishability,
-    loss_tail,
-)
+from renyi.theory.indistinguishability import common_part, indistinguishability, loss_tail
 from renyi.theory.noise import gaussian_calibration
 
 

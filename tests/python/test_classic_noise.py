@@ -7,14 +7,7 @@ import numpy as np
 import pytest
 from pair_reference import laplace
 
-from renyi._rounding import (
-    MARGIN,
-    above,
-    below,
-    count_above,
-    exp_above,
-    loss_deviations,
-)
+from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
 from renyi._search import least_value
 from renyi.pairs import Composition
 from renyi.theory.composition import advanced_composition, basic_composition, best_split

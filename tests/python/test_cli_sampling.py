@@ -6,6 +6,7 @@ import json
 
 import pytest
 from command_line import run
+from each import slow
 
 from renyi import (
     FixedSizeSampled,
@@ -78,7 +79,9 @@ def test_noise_and_steps_meet_their_targets(capsys):
     assert epsilon(1.0, steps // 100) <= 1.0 < epsilon(1.0, steps // 100 + 1)
 
 
-@pytest.mark.parametrize(("records", "size", "epochs"), [(1000, 600, 10), (60_000, 50_000, 20)])
+@pytest.mark.parametrize(
+    ("records", "size", "epochs"), [(1000, 600, 10), *slow((60_000, 50_000, 20))]
+)
 @pytest.mark.parametrize("name", ["balls-in-bins", "shuffled"])
 def test_epochs_are_whole_where_batches_do_not_divide_the_records(
     capsys, records, size, epochs, name

@@ -53,8 +53,7 @@ def test_the_numbers_are_those_of_the_parts():
     }
 
 
-@pytest.mark.parametrize("steps", [1, 300, 5000])
-@pytest.mark.parametrize("sigma", [0.8, 3.0])
+@pytest.mark.parametrize(("steps", "sigma"), [(1, 0.8), (300, 3.0), (5000, 0.8)])
 def test_methods_of_one_adjacency_stand_in_order(sigma, steps):
     for given in ({"delta": 1e-6}, {"epsilon": 0.1}):
         wanted = "epsilon" if "delta" in given else "delta"
@@ -218,8 +217,9 @@ def test_bad_input_takes_one_line(capsys, arguments, message):
 # As a figure.
 
 
-@pytest.mark.parametrize("given", [["--delta", "1e-5"], ["--epsilon", "0.1"]])
-@pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.parametrize(
+    ("given", "suffix"), [(["--delta", "1e-5"], "png"), (["--epsilon", "0.1"], "svg")]
+)
 def test_a_figure_over_the_steps(capsys, tmp_path, given, suffix):
     pytest.importorskip("matplotlib")
     path = tmp_path / f"figure.{suffix}"

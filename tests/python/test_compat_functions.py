@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from each import slow
 
 from renyi import (
     ZCDP,
@@ -53,19 +54,14 @@ class TestDpAccounting:
     @pytest.mark.parametrize(
         ("name", "arguments", "keywords"),
         [
-            ("from_gaussian_mechanism", (1.5,), {}),
             ("from_gaussian_mechanism", (3.0, 2.0), {"sampling_prob": 0.1}),
             ("from_laplace_mechanism", (2.0,), {"sampling_prob": 0.2}),
             ("from_laplace_mechanism", (3.0, 1.5), {"use_connect_dots": True}),
             ("from_discrete_laplace_mechanism", (0.3, 2), {}),
             ("from_discrete_gaussian_mechanism", (4.0, 2), {"truncation_bound": None}),
             ("from_randomized_response", (0.4, 5), {}),
-            pytest.param(
-                "from_truncated_subsampled_gaussian_mechanism",
-                (1000, 0.1, 200, 2.0),
-                {},
-                marks=pytest.mark.slow,
-            ),
+            *slow(("from_gaussian_mechanism", (1.5,), {})),
+            *slow(("from_truncated_subsampled_gaussian_mechanism", (1000, 0.1, 200, 2.0), {})),
             ("identity", (), {}),
         ],
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each import slow
 from mpmath import mp
 
 from renyi import reference, special
@@ -124,8 +125,8 @@ def test_derivatives():
     assert (error <= 1e-9 * second + 1e-30 * first**2).all()
 
 
-@pytest.mark.parametrize("alpha", [1.0, 2.0, 3.0, 7.0])
-@pytest.mark.parametrize(("q", "sigma"), [(0.5, 0.4), (1e-3, 0.3), (1e-8, 0.2), (1e-8, 0.4)])
+@pytest.mark.parametrize("alpha", [1.0, 3.0, *slow(2.0, 7.0)])
+@pytest.mark.parametrize(("q", "sigma"), [(0.5, 0.4), (1e-8, 0.2), *slow((1e-3, 0.3), (1e-8, 0.4))])
 def test_derivatives_at_integers(q, sigma, alpha):
     """Little noise: the logarithm in the integrand has a branch point near the real axis, although
     the integrand of A itself has none at an integer order."""
@@ -169,12 +170,6 @@ def test_complex_order_on_the_real_axis():
     assert (value.imag == 0).all()
 
 
-def test_conjugate_order():
-    value = special.log_a(0.01, 1.0, np.array([2 + 3j, 2 - 3j]))
-    assert value[0] == value[1].conjugate()
-    assert abs(complex(mp.exp(reference.log_a(0.01, 1.0, 2 + 3j, 20))) - np.exp(value[0])) < 1e-12
-
-
 # --- the table
 
 
@@ -185,11 +180,6 @@ def test_table_covers_the_box():
     assert (ALPHA.min(), ALPHA.max()) == (-1e6, 1e6)
     assert HI.min() < 1e-44
     assert HI.max() > 1e15
-
-
-@pytest.mark.parametrize("alpha", [1.0, 0.0])
-def test_zero_orders(alpha):
-    assert (special.log_a(Q, SIGMA, alpha) == 0).all()
 
 
 # --- expansions
@@ -218,7 +208,7 @@ def extreme(count, seed):
     return q, sigma, 1.0 + 10.0 ** rng.uniform(-9, 1.85, count)
 
 
-@pytest.mark.parametrize("points", [everyday(20, 1), extreme(15, 2)], ids=["everyday", "extreme"])
+@pytest.mark.parametrize("points", [everyday(8, 1), extreme(6, 2)], ids=["everyday", "extreme"])
 def test_brackets_hold_the_truth(points):
     lower, upper = special.log_a_lower(*points), special.log_a_upper(*points)
     value = special.log_a(*points)

@@ -7,6 +7,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from each import slow
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "correlated.md").read_text(encoding="utf-8")
@@ -23,7 +24,7 @@ def test_there_are_rows() -> None:
     assert set(ROWS) == {(b, e) for b in EXAMPLE["BATCHES"] for e in EXAMPLE["EPSILONS"]}
 
 
-@pytest.mark.parametrize("cell", [(16, 2.0), pytest.param((128, 2.0), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cell", slow(((16, 2.0),), ((128, 2.0),)))
 def test_the_table_is_what_is_computed(cell: tuple[int, float]) -> None:
     found = [row.error for row in EXAMPLE["ways"](*cell).values()]
     assert found == pytest.approx(ROWS[cell], rel=1e-3)

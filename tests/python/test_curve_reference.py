@@ -185,6 +185,7 @@ def test_duality():
     assert abs(add / (1 - mp.exp(epsilon) * (1 - removed)) - 1) < 1e-8
 
 
+@pytest.mark.slow
 def test_the_table():
     """Other paths, another rule and other arithmetic than those of the table."""
     chosen = [p for p in POINTS if p.kind == "random" and 1e3 <= p.steps[0][2] <= 1e5][:1]
@@ -242,19 +243,6 @@ def units(lower, upper):
     return (upper - lower) / math.ulp(upper)
 
 
-def test_known_values():
-    # by quadrature to 30 digits: (q, sigma, epsilon, remove, add)
-    for q, sigma, epsilon, remove, add in (
-        (0.1, 1.0, 0.5, 0.00203253692034, 0.0),
-        (0.01, 0.8, 0.005, 0.00361113056129, 0.00146340900224),
-        (0.3, 2.0, 0.1, 0.0288637217908, 0.0172479224132),
-        (0.1, 1.0, -0.05, 0.058827525976, 0.0736391969701),
-    ):
-        assert special.sampled_gaussian_delta_remove(q, sigma, epsilon) == pytest.approx(remove)
-        assert special.sampled_gaussian_delta_add(q, sigma, epsilon) == pytest.approx(add)
-    assert special.gaussian_delta(1.0, 0.0) == pytest.approx(math.erf(0.5 / math.sqrt(2)))
-
-
 def test_gaussian_delta_is_enclosed():
     rng = random.Random(1)
     for _ in range(80):
@@ -302,7 +290,7 @@ def test_one_sampled_step_is_enclosed():
 
 def test_epsilon_and_mu_are_enclosed():
     rng = random.Random(3)
-    for _ in range(8):
+    for _ in range(4):
         delta = rng.choice((10 ** rng.uniform(-300, 0), rng.random()))
         mu, epsilon = 10 ** rng.uniform(-6, 1), 10 ** rng.uniform(-6, 1.5)
         exact = reference.gaussian_epsilon(mu, delta, DIGITS)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import mpmath as mp
 import pytest
+from each import slow
 from sampled_runs import composed
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
@@ -40,7 +41,7 @@ def excess(value, point):
     return ((value - point.hi) - point.lo) / point.hi
 
 
-@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [9, *slow(1)])
 @pytest.mark.parametrize(
     ("kind", "direction"), sorted({(point.kind, point.direction) for point in POINTS})
 )
@@ -62,7 +63,7 @@ def test_the_truth_lies_inside_and_no_answer_is_below_it(kind, direction, every)
         assert ledger.get_epsilon(below, **only) >= point.epsilon, name(point)
 
 
-@pytest.mark.parametrize("kind", ["listed", "few", "mixed", "replace"])
+@pytest.mark.parametrize("kind", ["few", "replace", *slow("listed", "mixed")])
 def test_the_table_is_what_its_script_makes(kind):
     """One point of each kind again, on panels of its own."""
     oracle = importlib.import_module("few_steps")
@@ -90,10 +91,8 @@ def two_added(q, sigma, epsilon):
     return mp.quad(integrand, mp.linspace(-14 * sigma, end - mp.mpf(10) ** -20, 33))
 
 
-@pytest.mark.parametrize(("q", "sigma"), [(0.1, 0.4), (0.3, 0.5), (0.02, 0.3), (0.5, 0.8)])
-@pytest.mark.parametrize(
-    "part", [0.0, 0.05, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-3, 0.3, 0.6))]
-)
+@pytest.mark.parametrize(("q", "sigma"), [(0.1, 0.4), (0.5, 0.8), *slow((0.3, 0.5), (0.02, 0.3))])
+@pytest.mark.parametrize("part", [0.05, *slow(0.0, 1e-3, 0.3, 0.6)])
 def test_two_added_steps_that_lose_little(q, sigma, part):
     epsilon = part * -2 * math.log1p(-q)
     ledger = PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), 2)

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from each import slow
 from scipy.stats import binom
 
 from renyi import (
@@ -65,8 +66,8 @@ def test_a_chain_of_gaussian_noise_is_noise_moved_as_far(sigma, size):
     )
 
 
-@pytest.mark.parametrize("size", [2, 3, 6])
-@pytest.mark.parametrize(("p", "choices"), [(0.7, 4), (0.55, 2), (0.9, 10)])
+@pytest.mark.parametrize("size", [2, 6, *slow(3)])
+@pytest.mark.parametrize(("p", "choices"), [(0.7, 4), (0.55, 2), *slow((0.9, 10))])
 def test_a_chain_of_answers_against_all_its_corners(p, choices, size):
     accountant = PLDAccountant().compose(RandomizedResponse(p, choices))
     alphas, powers = response_tests(p, choices)
@@ -82,14 +83,7 @@ def test_a_chain_of_answers_against_all_its_corners(p, choices, size):
     assert (found >= beta * (1.0 - 1e-3) - 1e-9).all()
 
 
-@pytest.mark.parametrize(
-    ("p", "choices", "size"),
-    [
-        (0.9, 10, 2),
-        pytest.param(0.7, 4, 3, marks=pytest.mark.slow),
-        pytest.param(0.52, 2, 8, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("p", "choices", "size"), slow((0.9, 10, 2), (0.7, 4, 3), (0.52, 2, 8)))
 def test_a_chain_beside_groups_of_their_own(p, choices, size):
     """The chain of the answers, in all its corners, composed with the pair of sampled groups."""
     steps = PoissonSampled(Gaussian(1.5), 0.02) * 50
@@ -109,7 +103,7 @@ def test_a_chain_beside_groups_of_their_own(p, choices, size):
         assert least <= run.get_delta(1.0, direction=direction, group_size=size)
 
 
-@pytest.mark.parametrize("size", [2, 3, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [3, *slow(2, 10)])
 def test_a_chain_of_few_corners_beside_groups_of_their_own(size):
     """No more than what (epsilon, delta) of the ends permits, beside the pair of the group."""
     run = PLDAccountant().compose(PoissonSampled(Laplace(2.0), 0.3)).compose(ApproxDP(0.3, 1e-4))
@@ -121,7 +115,7 @@ def test_a_chain_of_few_corners_beside_groups_of_their_own(size):
         assert found <= above.get_epsilon(target) * (1.0 + 1e-3)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *slow(1)])
 def test_no_group_of_an_enumerated_mechanism_reveals_more(seed):
     """Any table of answers to any data: pure privacy of one record, and then of several."""
     rng = np.random.default_rng(seed)
@@ -182,7 +176,7 @@ def test_samples_of_a_group():
 @pytest.mark.parametrize(
     "mechanism", [Gaussian(2.0), Laplace(2.0), PoissonSampled(Laplace(1.0), 0.1)]
 )
-@pytest.mark.parametrize("size", [2, *(pytest.param(k, marks=pytest.mark.slow) for k in (3, 20))])
+@pytest.mark.parametrize("size", [2, *slow(3, 20)])
 def test_renyi_divergences_of_groups_are_above_the_exact_curve(mechanism, size):
     exact, bound = (kind().compose(mechanism, 10) for kind in (PLDAccountant, RDPAccountant))
     for delta in (1e-8, 1e-3):

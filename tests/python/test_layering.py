@@ -33,16 +33,7 @@ HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.c
 
 # Packages and modules of renyi, lowest first: each may use those below it, none beside it.
 FLOORS = (
-    {
-        "_adjacency",
-        "_build",
-        "_figure",
-        "_locks",
-        "_progress",
-        "_search",
-        "_strict_json",
-        "check",
-    },
+    {"_adjacency", "_build", "_figure", "_locks", "_progress", "_search", "_strict_json", "check"},
     {"_build_info", "_states", "_strict_json", "_validation"},
     {"_arrays", "_rounding", "cython_special", "special", "pairs"},
     {"_refusal", "noise"},

@@ -146,15 +146,7 @@ class TestCharging:
             (lambda x: x.create("rho", rho=1.0), ValueError, "dataset must be a new name"),
             *(
                 (lambda x, name=name: x.create(name, rho=1.0), ValueError, "dataset must be a name")
-                for name in (
-                    "",
-                    "rho ",
-                    "\trho",
-                    "r\u200bho",
-                    "rh\uff4f",
-                    "rho\n2",
-                    "a  b",
-                )
+                for name in ("", "rho ", "\trho", "r\u200bho", "rh\uff4f", "rho\n2", "a  b")
             ),
             (
                 lambda x: x.charge("rho", Gaussian(9.0), run="model 7"),

@@ -19,13 +19,7 @@ import mpmath
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from interruptions import at_line
 
 from renyi import BudgetExceededError, Gaussian, Ledger, LedgerError, PrivacyFilter, reference
@@ -57,7 +51,7 @@ def charging(path, more):
 
 class TestWhereItIs:
     def test_the_file_alone_is_complete_after_a_kill(self, path, tmp_path):
-        for number in range(5):
+        for number in range(3):
             child = charging(
                 path,
                 "for _ in range(4): ledger.charge('data', Gaussian(400.0))\n"
@@ -343,7 +337,7 @@ class TestInterruptions:
             "        Ledger(path).charge('data', Gaussian(4000.0))\n"
             "threads = [threading.Thread(target=work) for _ in range(3)]\n"
             "[thread.start() for thread in threads]\n"
-            "for turn in range(14):\n"
+            "for turn in range(8):\n"
             "    time.sleep(0.003 * (turn % 5))\n"
             "    child = os.fork()\n"
             "    if child == 0:\n"
@@ -395,7 +389,7 @@ def test_what_sqlite_calls_lack_of_memory(tmp_path, monkeypatch):
 
 
 PROGRAM = Path(__file__).with_name("ledger_processes.py")
-KILLS = os.environ.get("RENYI_LEDGER_KILLS", "20")
+KILLS = os.environ.get("RENYI_LEDGER_KILLS", "10")
 
 
 def run(*arguments):
@@ -579,4 +573,4 @@ class Interleavings(RuleBasedStateMachine):
 
 
 TestInterleavings = Interleavings.TestCase
-TestInterleavings.settings = settings(max_examples=8, stateful_step_count=20)
+TestInterleavings.settings = settings(max_examples=5, stateful_step_count=20)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import slow
 
 from renyi import (
     Composed,
@@ -106,7 +107,7 @@ def _normal_cdf(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("noise", [0.7, 4.0])
 @pytest.mark.parametrize("removed", [True, False])
 @pytest.mark.parametrize(
-    "strategy", [BandedToeplitz(4, [1.0, 0.5]), SquareRoot(4), BandedToeplitz(3, [1.0])]
+    "strategy", [SquareRoot(4), *slow(BandedToeplitz(4, [1.0, 0.5]), BandedToeplitz(3, [1.0]))]
 )
 def test_two_bins_by_quadrature(strategy: Strategy, removed: bool, noise: float) -> None:
     exact = gram(strategy, 2)
@@ -121,7 +122,7 @@ def test_two_bins_by_quadrature(strategy: Strategy, removed: bool, noise: float)
 
 def test_every_entry_of_the_gram_matrix_raises_the_curve() -> None:
     rng = np.random.default_rng(5)
-    for _ in range(40):
+    for _ in range(15):
         v, w = rng.uniform(0.2, 2.0, 2).tolist()
         c = float(rng.uniform(0.0, 0.7)) * min(v, w)
         t, removed = math.exp(float(rng.uniform(-0.5, 1.0))), bool(rng.integers(2))
@@ -131,12 +132,12 @@ def test_every_entry_of_the_gram_matrix_raises_the_curve() -> None:
 
 
 SETTINGS = [
-    (BandedToeplitz.optimal(64, 8), BallsInBins(8), 1.5),
-    (BandedToeplitz.optimal(64, 4), BallsInBins(16), 2.0),
     (BandedToeplitz.optimal(64, 4), BallsInBins(16, 2, 4), 3.0),
-    (BLT.optimal(48, 2, participation=FixedEpochs(12)), BallsInBins(12), 3.0),
-    (BLT.optimal(48, 2, participation=FixedEpochs(12)), BallsInBins(12, 3, 2), 6.0),
     (Tree(32), BallsInBins(8), 4.0),
+    *slow((BandedToeplitz.optimal(64, 8), BallsInBins(8), 1.5)),
+    *slow((BandedToeplitz.optimal(64, 4), BallsInBins(16), 2.0)),
+    *slow((BLT.optimal(48, 2, participation=FixedEpochs(12)), BallsInBins(12), 3.0)),
+    *slow((BLT.optimal(48, 2, participation=FixedEpochs(12)), BallsInBins(12, 3, 2), 6.0)),
 ]
 
 
@@ -160,7 +161,7 @@ def test_draws_are_in_the_bracket(strategy: Strategy, scheme: BallsInBins, noise
 
 def test_it_is_between_one_bin_and_known_bins() -> None:
     strategy, delta = BandedToeplitz.optimal(60, 6), 1e-6
-    for adjacency in ("add_remove", "zero_out", "replace_one"):
+    for adjacency in ("add_remove", "zero_out"):
         run = MatrixMechanism(strategy, 8.0, BallsInBins(6))
         exact = PLDAccountant(adjacency=adjacency).compose(run)
         low, high = exact.get_epsilon_bounds(delta)
@@ -178,7 +179,7 @@ def test_it_is_between_one_bin_and_known_bins() -> None:
 
 def test_it_is_never_above_known_bins() -> None:
     strategy = BandedToeplitz(19, [1.0, 0.15, 0.51, 0.14, 0.72, 0.28])
-    for noise in (0.05, 0.136, 30.0):
+    for noise in (0.136, 30.0):
         bounds = [
             PLDAccountant(adjacency="zero_out")
             .compose(MatrixMechanism(strategy, noise, scheme))

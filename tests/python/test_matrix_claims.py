@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import slow
 from matrix_reference import patterns
 
 from renyi import MatrixMechanism, PLDAccountant, RDPAccountant
@@ -81,7 +82,7 @@ def test_bands_are_never_worse_than_either(epsilon):
 
 
 def test_the_first_of_all_is_never_worse_than_one_of_them():
-    setting = {"population": 400, "batch_size": 100, "steps": 16}
+    setting = {"population": 200, "batch_size": 100, "steps": 8}
     rows = choose_strategy(2.0, 1e-6, **setting)
     assert [row.error for row in rows] == sorted(row.error for row in rows)
     assert rows[0].error <= min(row.error for row in choose_bands(2.0, 1e-6, **setting))
@@ -159,7 +160,7 @@ EDGES = [
 ]
 
 
-@pytest.mark.parametrize("noise", [0.0, 1e-3, 1e6])
+@pytest.mark.parametrize("noise", [1e-3, *slow(0.0, 1e6)])
 @pytest.mark.parametrize(("strategy", "batches"), EDGES)
 def test_random_bins_at_the_edges(strategy, batches, noise):
     """Of one step, one batch, one epoch: below bins that are known, above the lower end."""

@@ -6,6 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
+from each import slow
 
 from renyi import (
     Gaussian,
@@ -54,7 +55,7 @@ def test_cyclic_samples(bands, expected):
 
 
 @pytest.mark.parametrize(
-    ("bands", "expected"), [(1, 54.006), (4, 51.103), (16, 53.166), (64, 62.727)]
+    ("bands", "expected"), [(16, 53.166), *slow((1, 54.006), (4, 51.103), (64, 62.727))]
 )
 def test_noise_for_a_target(bands, expected):
     strategy = BandedToeplitz.optimal(2048, bands)
@@ -264,7 +265,7 @@ def test_the_command_takes_bands_in_fixed_order(capsys):
 
 def test_the_command_compares(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("renyi.matrix.choose_strategy", strategies_of)
-    sizes = ["--batch-size", "10", "--dataset-size", "80", "--steps", "16"]
+    sizes = ["--batch-size", "10", "--dataset-size", "40", "--steps", "8"]
     words = ["compare", "--strategies", "--target", "2", "--delta", "1e-5", *sizes]
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from each import slow
 from matrix_reference import loss, patterns, sensitivity
 
 from renyi import MatrixMechanism
@@ -56,7 +57,7 @@ def test_square_root_and_trees(steps, largest, mean, bound, plain, honaker):
 
 @pytest.mark.parametrize(
     ("steps", "expected"),
-    [(2, 1.14412281), (4, 1.31092945), (8, 1.49441365), (16, 1.68940368), (64, 2.09985647)],
+    [(2, 1.14412281), (4, 1.31092945), (8, 1.49441365), (16, 1.68940368), *slow((64, 2.09985647))],
 )
 def test_the_best_of_all(steps, expected):
     strategy = Dense.optimal(steps)
@@ -188,13 +189,9 @@ def test_workloads_are_the_iterates_of_sgd():
     assert np.allclose(Momentum(0.7).matrix(12), LearningRates(np.ones(12), 0.7).matrix(12))
 
 
-def test_momentum_has_a_strategy_of_its_own():
-    own = BandedToeplitz.optimal(100, 20, workload=Momentum(0.9))
-    other = BandedToeplitz.optimal(100, 20)
-    assert own.loss(workload=Momentum(0.9)) < other.loss(workload=Momentum(0.9))
-
-
-@pytest.mark.parametrize("workload", [Momentum(0.8), LearningRates(np.linspace(2, 0.1, 40), 0.5)])
+@pytest.mark.parametrize(
+    "workload", [Momentum(0.8), *slow(LearningRates(np.linspace(2, 0.1, 40), 0.5))]
+)
 def test_bands_and_buffers_are_fitted_to_queries(workload):
     """Nearby coefficients are no better, and the best of all are not much."""
     for scheme in (SinglePass(), FixedEpochs(10)):
@@ -331,13 +328,18 @@ def test_never_below_every_pattern_and_reached_where_it_says_so(steps, participa
     assert exact >= 4
 
 
-@pytest.mark.parametrize("loss", ["mean", "max"])
-@pytest.mark.parametrize("participation", [SinglePass(), FixedEpochs(16)])
+@pytest.mark.parametrize(
+    ("loss", "participation"),
+    [
+        ("mean", FixedEpochs(16)),
+        *slow(("mean", SinglePass()), ("max", SinglePass()), ("max", FixedEpochs(16))),
+    ],
+)
 def test_inverse_bands_are_fitted(participation, loss):
     """Two bands against a scan; more are better, and come near the best matrix."""
     steps = 64
     two = BandedInverse.optimal(steps, 2, loss=loss, participation=participation)
-    scan = [BandedInverse(steps, [1.0, -x]) for x in np.linspace(0.5, 0.999, 400).tolist()]
+    scan = [BandedInverse(steps, [1.0, -x]) for x in np.linspace(0.5, 0.999, 200).tolist()]
     least = min(one.loss(loss, participation) for one in scan)
     assert two.loss(loss, participation) == pytest.approx(least, rel=1e-4)
     losses = [
@@ -413,14 +415,6 @@ def test_coefficients_that_rise_are_bounded_by_those_that_do_not():
     assert found > 2.362202
 
 
-def test_steps_count_and_not_only_bands():
-    """With as many steps as coefficients the sensitivity would be 1.591 instead of 5.031."""
-    c = SquareRoot(100).first_column()
-    short = BandedToeplitz(100, c).sensitivity(MinSeparation(100, 10))
-    assert short == pytest.approx(1.591, abs=1e-3)
-    assert BandedToeplitz(1000, c).sensitivity(MinSeparation(100, 10)) > 3.0 * short
-
-
 def test_columns_of_the_optimum_have_norm_one():
     """Cholesky's factor of X itself has rows of norm 1, and columns of up to 2.27."""
     strategy = Dense.optimal(64, bands=16)
@@ -440,13 +434,6 @@ def test_normalised_columns_need_their_separation():
         assert true * (1 - 1e-15) <= strategy.sensitivity(scheme) <= true * (1 + 1e-12)
     with pytest.raises(ValueError, match="in steps at least 3 apart"):
         strategy.sensitivity(MinSeparation(2))
-
-
-def test_windows_of_few_among_many_participations():
-    """At most 3 of the 10 times that there is room for."""
-    for count in (1, 2, 3, 7):
-        scheme, c = MinSeparation(2, count), SquareRoot(12)
-        assert c.sensitivity(scheme) == pytest.approx(sensitivity(c.matrix(), scheme), rel=1e-12)
 
 
 def test_weights_that_cancel():

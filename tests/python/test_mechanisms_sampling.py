@@ -214,13 +214,7 @@ def test_what_is_sampled_is_a_mechanism(kind):
 MOST = 10**9
 RARE_STEP = PoissonSampled(Gaussian(2e4), 0.01)
 RULE = r"must be an integer in \[0, 10\^9\]"
-MECHANISMS = [
-    RARE_STEP,
-    Gaussian(1e5),
-    Laplace(1e6),
-    ApproxDP(1e-6, 1e-12),
-    DiscreteGaussian(1e3),
-]
+MECHANISMS = [RARE_STEP, Gaussian(1e5), Laplace(1e6), ApproxDP(1e-6, 1e-12), DiscreteGaussian(1e3)]
 
 
 @pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])

@@ -9,6 +9,7 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from each import slow
 from pair_reference import (
     Law,
     bounds,
@@ -91,9 +92,7 @@ def test_truncated_poisson(q: float, limit: int, population: int) -> None:
             ordered=True,
         )
         contained(
-            replaced,
-            Pair.truncated_poisson(poisson_replaced, q, limit, population),
-            ordered=False,
+            replaced, Pair.truncated_poisson(poisson_replaced, q, limit, population), ordered=False
         )
 
 
@@ -266,9 +265,7 @@ def test_sampling_with_replacement_in_closed_form(draws: int, population: int) -
         ((Pair.laplace(50.0), 300),),
     ],
 )
-def test_products_enclose_their_composition(
-    parts: tuple[tuple[Pair, int], ...],
-) -> None:
+def test_products_enclose_their_composition(parts: tuple[tuple[Pair, int], ...]) -> None:
     product = Pair.product(parts)
     for epsilon in (-1.0, 0.0, 0.5, 2.0):
         lower, upper = bounds(product, epsilon)
@@ -328,7 +325,7 @@ def test_responses(uses: int) -> None:
         enclosed(product, profile, 2e-4)
 
 
-@pytest.mark.parametrize(("mu", "uses"), [(0.3, 9), (0.05, 1000), (2.0, 2)])
+@pytest.mark.parametrize(("mu", "uses"), [(0.3, 9), *slow((0.05, 1000), (2.0, 2))])
 def test_gaussians_are_one(mu: float, uses: int) -> None:
     with mp.workdps(30):
         total = mp.mpf(mu) * mp.sqrt(uses)

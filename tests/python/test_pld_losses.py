@@ -142,13 +142,6 @@ def test_replacing_moves_twice_as_far() -> None:
     assert delta(Laplace(1.0), "replace_one", 0.25) == pytest.approx(float(exact), rel=1e-13)
 
 
-def test_a_tree_is_a_gaussian() -> None:
-    lower, upper = both_ends(TreeAggregation(4.0, 100), "replace_one")
-    with mp.workdps(30):
-        assert lower <= gaussian_delta(mp.sqrt(7) / 2, 0.25) <= upper
-    assert upper - lower <= 1e-12 * upper
-
-
 def test_gumbel_noise_covers_both_signs() -> None:
     for noise, epsilon in itertools.product((0.5, 5.0), (-0.3, 0.0, 0.1, 1.0)):
         found = delta(Gumbel(noise), "add_remove", epsilon)

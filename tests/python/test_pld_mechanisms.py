@@ -11,13 +11,7 @@ import pytest
 from pair_reference import bounds, delta_bounds, epsilon_bounds, gaussian, laplace, sampled_pair
 
 from renyi._engine import LossComposition, Pair
-from renyi.mechanisms import (
-    ApproxDP,
-    DiscreteLaplace,
-    Laplace,
-    RandomizedResponse,
-    RDPCurve,
-)
+from renyi.mechanisms import ApproxDP, DiscreteLaplace, Laplace, RandomizedResponse, RDPCurve
 from renyi.pairs import (
     Composition,
     DensityPair,
@@ -309,18 +303,9 @@ def test_values_are_immutable_and_comparable() -> None:
 
 def test_gaussians_merge_and_equal_parts_add_up() -> None:
     composition = Composition(
-        [
-            (gaussian(3.0), 1),
-            (laplace(1.0), 2),
-            (gaussian(4.0), 1),
-            (laplace(1.0), 1),
-        ]
+        [(gaussian(3.0), 1), (laplace(1.0), 2), (gaussian(4.0), 1), (laplace(1.0), 1)]
     )
-    assert composition.parts == (
-        (gaussian(3.0), 1),
-        (laplace(1.0), 3),
-        (gaussian(4.0), 1),
-    )
+    assert composition.parts == ((gaussian(3.0), 1), (laplace(1.0), 3), (gaussian(4.0), 1))
     merged = Composition([(gaussian(5.0), 1), (laplace(1.0), 3)])
     assert composition.delta_bounds(9.0) == pytest.approx(merged.delta_bounds(9.0), rel=1e-12)
     assert Composition([(laplace(1.0), 0)]).parts == ()

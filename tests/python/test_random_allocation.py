@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from each import slow
 
 from renyi import (
     FixedAllocation,
@@ -49,26 +50,6 @@ def test_encloses_the_quadrature_and_the_inversion(row, digits):
         low, high = epoch(float(noise), t).get_delta_bounds(float(epsilon), direction=direction)
         assert low * (1.0 - digits) <= truth <= high * (1.0 + digits)
         assert high - low <= (1e-9 if t >= 10 else 1e-8) * high or high < 1e-50
-
-
-@pytest.mark.parametrize(
-    ("t", "noise", "epsilon", "remove", "add"),
-    [
-        (10, 1.0, 1.0, 0.00278286899918, 4.86185808501e-4),
-        (10, 2.0, 0.3, 0.00299019866251, 0.0026555770888),
-        (10, 0.5, 3.0, 0.0244558261579, 2.0264523448e-4),
-        (100, 1.0, 0.5, 4.4089080339e-5, 5.9252837e-7),
-        (100_000, 1.0, 0.05, 6.18492678007e-17, None),
-    ],
-)
-def test_agrees_with_other_inversions(t, noise, epsilon, remove, add):
-    for direction, known in (("remove", remove), ("add", add)):
-        if known is None:
-            continue
-        low, high = epoch(noise, t).get_delta_bounds(epsilon, direction=direction)
-        rounding = 1e-7 * known  # the digits given
-        assert low - rounding <= known <= high + rounding
-        assert high - low <= 1e-9 * high
 
 
 @pytest.mark.parametrize(
@@ -176,7 +157,9 @@ def test_far_tail():
     assert 0.99e-100 <= high <= 1e-100 * (1.0 + 1e-6)
 
 
-@pytest.mark.parametrize(("noise", "steps", "delta"), [(10.0, 100, 1e-30), (1.0, 100, 1e-40)])
+@pytest.mark.parametrize(
+    ("noise", "steps", "delta"), [(10.0, 100, 1e-30), *slow((1.0, 100, 1e-40))]
+)
 def test_tails_are_narrow_in_both_directions(noise, steps, delta):
     accountant = epoch(noise, steps)
     for direction in ("remove", "add"):
@@ -264,14 +247,6 @@ def test_shuffled_batches_reach_the_published_lower_bound(noise, batches, epsilo
     low, high = accountant.get_delta_bounds(epsilon)
     assert attained * (1.0 - 1e-3) <= low <= attained * (1.0 + 1e-8)
     assert high >= PLDAccountant().compose(Gaussian(noise)).get_delta_bounds(epsilon)[0]
-
-
-def test_shuffling_costs_far_more_than_poisson_sampling():
-    accountant = PLDAccountant(adjacency="zero_out")
-    accountant.compose(ShuffledBatches(Gaussian(0.5), 1000))
-    assert accountant.get_delta_bounds(4.0)[0] > 0.0737
-    poisson = PLDAccountant(adjacency="zero_out")
-    assert poisson.compose(PoissonSampled(Gaussian(0.5), 1e-3), 1000).get_delta(4.0) < 1e-5
 
 
 def test_shuffled_epochs():

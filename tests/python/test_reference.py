@@ -15,14 +15,7 @@ import pytest
 from mpmath import mp
 
 from renyi import reference
-from renyi.reference import (
-    laplace_pair,
-    rdp,
-    rdp_fixed_size,
-    rdp_gumbel,
-    rdp_mixture,
-    rdp_poisson,
-)
+from renyi.reference import laplace_pair, rdp, rdp_fixed_size, rdp_gumbel, rdp_mixture, rdp_poisson
 
 TABLES = Path(__file__).resolve().parents[1] / "reference"
 sys.path.insert(0, str(TABLES))

@@ -8,8 +8,8 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
-import mpmath
 import pytest
+from each import slow
 from mpmath import mp
 
 from renyi.reference import (
@@ -72,7 +72,7 @@ def check_sampled(pair, first, second, alpha, rate, divergence, mix, digits=DIGI
 
 
 @pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize("scale", [0.3, 2.0])
+@pytest.mark.parametrize("scale", [0.3, *slow(2.0)])
 def test_laplace_is_the_integral(scale, alpha):
     with mp.workdps(30):
         b = mp.mpf(scale)
@@ -130,8 +130,8 @@ def discrete_gaussian(sigma, shift):
     ("pair", "laws", "parameters", "rate", "digits"),
     [
         *((randomized_response_pair, response, given, "0.03", DIGITS - 3)
-          for given in (("0.6", 2), ("0.9", 4), ("0.1", 3), ("0.999999", 10))),
-        *((discrete_laplace_pair, discrete_laplace, (0.8, s), "0.25", 15) for s in (1, 3)),
+          for given in (("0.1", 3), ("0.999999", 10))),
+        (discrete_laplace_pair, discrete_laplace, (0.8, 3), "0.25", 15),
         *((discrete_gaussian_pair, discrete_gaussian, (sigma, 2), "0.25", DIGITS - 3)
           for sigma in (0.4, 3.0)),
     ],
@@ -155,7 +155,7 @@ def test_pure_dp_is_randomized_response(alpha):
 
 
 @pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize("epsilon", [0.01, 20.0])
+@pytest.mark.parametrize("epsilon", [0.01, *slow(20.0)])
 def test_bounded_range_is_the_worst_pair(epsilon, alpha):
     value = rdp_bounded_range(epsilon, alpha, digits=DIGITS)
     for direction in ("remove", "add"):  # one finds t, the other epsilon - t
@@ -192,7 +192,7 @@ def test_exponential_is_the_profile_of_bounded_range():
 def test_extreme_arguments():
     """Far from 1 closed forms agree with the sums and integrals, of which a rate below 1 is one."""
     almost = 1 - Fraction(1, 10**60)
-    for scale, alpha in ((2e-3, 1e5), (1e9, 1 + 1e-9), (1e9, 1e5), (2e-3, 1 + 1e-9), (1.0, 1)):
+    for scale, alpha in ((2e-3, 1e5), (1e9, 1 + 1e-9), (1.0, 1)):
         pair = laplace_pair(scale)
         value = rdp(pair, alpha, DIGITS)
         assert close(value, rdp(pair, alpha, DIGITS, q=almost))
@@ -294,10 +294,6 @@ def of_laplace(scale, alpha, **named):
     return rdp(laplace_pair(scale), alpha, **named)
 
 
-def test_results_are_of_mpmath():
-    assert isinstance(rdp(laplace_pair(2), 2), mpmath.mpf)
-
-
 # --- selection and random allocation
 
 
@@ -325,7 +321,7 @@ def test_selection_bounds_hold():
         total = mp.fsum(x**alpha * y ** (1 - alpha) for x, y in zip(p, q, strict=True)) + atom
         return mp.log(total) / (alpha - 1)
 
-    for turn in range(2):
+    for turn in range(1):
         n = rng.randint(2, 5)
         p, q = draw(n), draw(n)
         losses = [abs(mp.log(x / y)) for x, y in zip(p, q, strict=True)]

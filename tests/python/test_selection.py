@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 import pytest
+from each import slow
 from scipy import optimize, stats
 
 from renyi import PLDAccountant, RDPAccountant
@@ -109,10 +110,9 @@ def test_renyi_divergence_of_a_binomial_number_of_runs(trials, p):
 
 # Multiplier, shape, gamma; the attack, the bound and the bound by a single ratio.
 GAUSSIAN = [
-    (5.0, 1, 0.1, 1.224980, 1.2301, 1.291763),
     (5.0, 1, 0.01, 1.604063, 1.6112, 1.708340),
     (2.0, 0, 0.01, 3.306737, 3.318, 3.416009),
-    (1.0, 1, 0.1, 6.8805, 6.9019, 7.080311),
+    *slow((5.0, 1, 0.1, 1.224980, 1.2301, 1.291763), (1.0, 1, 0.1, 6.8805, 6.9019, 7.080311)),
 ]
 
 
@@ -169,7 +169,7 @@ def test_pure_limits(shape, limit, base, gamma):
     assert (0.99 if gamma < 1e-3 else 0.5) * limit * alone < least < limit * alone
 
 
-@pytest.mark.parametrize("shape", [1.0, 0.0, math.inf, -50.0, -2.0])
+@pytest.mark.parametrize("shape", [1.0, math.inf, -50.0, *slow(0.0, -2.0)])
 @pytest.mark.parametrize(
     "base", [Gaussian(3.0), PoissonSampled(Gaussian(0.8), 0.002) * 50, ApproxDP(0.3, 1e-7)]
 )

@@ -16,6 +16,7 @@ import noise_alone
 import numpy as np
 import pytest
 from chacha20_reference import group, ratchet
+from each import slow
 from sgd_states import seeded
 
 from renyi import _locks, noise, samplers, sgd
@@ -97,7 +98,7 @@ DRAWS = 3 * 10
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a child")
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [3, *slow(1)])
 def test_memory_tells_no_key_that_was_used(threads):
     """Nothing but the present key is in the memory of a process that has drawn."""
     child = subprocess.Popen(

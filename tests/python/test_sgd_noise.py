@@ -379,7 +379,7 @@ def ideals(gaussian, count):
 @pytest.mark.parametrize("gaussian", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_rounding_is_that_of_mpmath_from_the_same_words(gaussian, dtype):
-    count, scale = 768, 1.3
+    count, scale = 256, 1.3
     numbers = np.resize([0.0, 1.0 / 3.0, -1e-5, 777.77, 1e-30, -12345.6], count).astype(dtype)
     noisy = numbers.copy()
     undecided, exact = ChaCha20(KEY).add_noise(gaussian, noisy, scale, 2)

@@ -80,8 +80,7 @@ def test_without_noise_a_step_is_the_clipped_sum_over_the_public_size():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    ("scheme", "divisor"),
-    [({}, 10.0), (FIXED, 10.0), ({**SHUFFLED, "batch_size": 300}, 250.0)],
+    ("scheme", "divisor"), [({}, 10.0), (FIXED, 10.0), ({**SHUFFLED, "batch_size": 300}, 250.0)]
 )
 def test_noise_has_the_scale_of_the_plan(dtype, scheme, divisor):
     planned = plan(**{"noise_multiplier": 1.5, "max_grad_norm": 0.25, **scheme})

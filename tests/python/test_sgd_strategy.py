@@ -275,10 +275,7 @@ def test_several_arrays_and_groups():
 @pytest.mark.parametrize(
     ("words", "settings"),
     [
-        (
-            "sampling must be one of .*'min_separation'",
-            {"sampling": "shuffled"},
-        ),
+        ("sampling must be one of .*'min_separation'", {"sampling": "shuffled"}),
         (
             "sampling must be one of .*'min_separation'",
             {"sampling": "poisson", "adjacency": "add_remove"},

@@ -104,10 +104,7 @@ def test_extremes():
             {"unit": "user", "records_per_user": 2, "grid_spacing": 2.0**-20, "dimension": 9},
             "no pair is known",
         ),
-        (
-            {"unit": "user", "records_per_user": 2, "sampling": "balls_in_bins"},
-            "no pair is known",
-        ),
+        ({"unit": "user", "records_per_user": 2, "sampling": "balls_in_bins"}, "no pair is known"),
     ],
 )
 def test_refusals(settings, message):

@@ -9,9 +9,7 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled, TruncatedPoissonSampl
 from renyi._engine import LossComposition
 
 
-@pytest.mark.parametrize(
-    ("population", "rate", "limit"), [(100, 0.1, 25), (10_000, 0.01, 160), (1000, 0.5, 620)]
-)
+@pytest.mark.parametrize(("population", "rate", "limit"), [(100, 0.1, 25), (1000, 0.5, 620)])
 def test_overflow_is_above_the_tail_of_the_binomial_law(population, rate, limit):
     mp.dps = 30
     q = mpf(rate)
