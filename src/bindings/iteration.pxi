@@ -24,8 +24,6 @@ cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
         double c1
         double c2
     void _step_scales "renyi::step_scales"(const NoiseSchedule&, double, int, double*)
-
-cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     double _shuffled_delta "renyi::shuffled_delta"(const IterationSetting&, double, double)
     cdef struct WorstStep:
         double delta

@@ -6,17 +6,16 @@
 // by 2^-100 of the result, or of the sum of the sizes of the terms; the functions by what elementary_dd.hpp states. The
 // bounds are computed in double; kSlack covers their own roundings.
 //
-// Left out: nodes before the first, where F <= beta q^2 max(1, alpha/2) and y <= 1 (sampled_gaussian_grid.cpp); nodes
+// Left out: nodes before the first, where F <= beta q^2 max(1, alpha/2) and y <= 1 (sampled_gaussian_quadrature.cpp); nodes
 // beyond the last, where F <= alpha beta/2 x^2 y^(alpha-2)+ and y^alpha fall as Gaussians about max(alpha, 2) c at least,
 // since log y rises by at most c; and single nodes at which max(beta q^2 max(1, alpha/2), y^alpha) n is negligible.
-#include "renyi/loss/sampled_gaussian_rounded.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 
 #include "renyi/fp/double_double.hpp"
-#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"

@@ -16,11 +16,6 @@
 
 namespace renyi {
 
-struct CountedPair {
-    PairPointer pair;
-    std::int64_t count;
-};
-
 struct CountedCurve {
     CurvePointer curve;
     double count;  // > 0

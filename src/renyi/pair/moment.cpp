@@ -48,28 +48,6 @@ constexpr double kRough = 64.0;     // parts of the range from which the spread 
 constexpr std::size_t kMostAtoms = 1 << 16;
 constexpr double kNodeMassError = 16.0 * kUnitRoundoff, kNodeLossError = 4.0 * kUnitRoundoff;  // see LossAtom
 
-class PartsOfRange final : public Fineness {
-public:
-    explicit PartsOfRange(double width) : width_(width) {}
-    double cut(double low, double high) const noexcept override { return high - low <= width_ ? kFine : kAnywhere; }
-
-private:
-    double width_;
-};
-
-class NarrowSpans final : public Fineness {
-public:
-    NarrowSpans(double spread, double largest) : spread_(spread), largest_(largest) {}
-    double cut(double low, double high) const noexcept override {
-        const double size = std::max({std::fabs(low), std::fabs(high), spread_});
-        const double away = std::max(largest_ - low, 1e-8 * spread_);
-        return high - low <= kNarrow * std::min(size, away) ? kFine : kAnywhere;
-    }
-
-private:
-    double spread_, largest_;
-};
-
 struct Extent {
     double lowest = kInfinity, largest = -kInfinity, spread = 0.0;
 };
@@ -170,8 +148,15 @@ PairMoment::PairMoment(const Pair& pair) {
     double spread = whole.spread;
     const auto is_atom = [](const Span& s) { return s.low == s.high; };
     if (found.spans.size() > kMostAtoms || !std::ranges::all_of(found.spans, is_atom)) {
-        spread = extent_of(pair.spans(Side::upper, PartsOfRange((whole.largest - whole.lowest) / kRough))).spread;
-        found = pair.spans(Side::upper, NarrowSpans(spread, whole.largest));
+        const CutBy rough([width = (whole.largest - whole.lowest) / kRough](double low, double high) {
+            return high - low <= width ? kFine : kAnywhere;
+        });
+        spread = extent_of(pair.spans(Side::upper, rough)).spread;
+        found = pair.spans(Side::upper, CutBy([&](double low, double high) {
+            const double size = std::max({std::fabs(low), std::fabs(high), spread});
+            const double away = std::max(whole.largest - low, 1e-8 * spread);
+            return high - low <= kNarrow * std::min(size, away) ? kFine : kAnywhere;
+        }));
     }
     for (const Span& s : found.spans)
         if (s.p > 0.0 || s.q > 0.0) add(s, spread);

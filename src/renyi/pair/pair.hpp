@@ -14,7 +14,9 @@
 // the signs, and a Poisson sample ((1-s) Q + s P, Q) moves all three losses by l -> log(1 + s (e^l - 1)).
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "renyi/fp/bracket.hpp"
@@ -50,6 +52,19 @@ public:
 
 constexpr double kFine = kInfinity, kAnywhere = -kInfinity;
 
+// Divides where a function of (low, high) says.
+template <class Cut>
+class CutBy final : public Fineness {
+public:
+    explicit CutBy(Cut cut, bool joins_atoms = true) : cut_(std::move(cut)), joins_atoms_(joins_atoms) {}
+    double cut(double low, double high) const noexcept override { return cut_(low, high); }
+    bool joins_atoms() const noexcept override { return joins_atoms_; }
+
+private:
+    Cut cut_;
+    bool joins_atoms_;
+};
+
 // Everything is fine: the fewest spans, whose masses are as good as those of the finest.
 class Coarse final : public Fineness {
 public:
@@ -77,6 +92,11 @@ inline void round_small_masses_outward(Spans& spans, Side side, double size) noe
 
 class Pair;
 using PairPointer = std::shared_ptr<const Pair>;
+
+struct CountedPair {
+    PairPointer pair;
+    std::int64_t count;
+};
 
 // Pairs are immutable and shared: the operations below are for pairs that a PairPointer holds.
 class Pair : public std::enable_shared_from_this<Pair> {

@@ -1,4 +1,4 @@
-#include "renyi/pair/noise/sampled_groups.hpp"
+#include "renyi/pair/noise/noises.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/atoms.hpp"
 #include "renyi/pair/division.hpp"
-#include "renyi/pair/noise/integer_noise.hpp"
 #include "renyi/pair/noise/normal_moment.hpp"
 
 namespace renyi {

@@ -8,26 +8,6 @@ namespace renyi {
 
 namespace {
 
-class Moved final : public Fineness {
-public:
-    Moved(const Fineness& base, double rate) : base_(base), rate_(rate) {}
-    double cut(double low, double high) const noexcept override {
-        const double found = base_.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
-        return std::isfinite(found) ? unsampled(found) : found;
-    }
-    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
-
-private:
-    // The loss that is moved there, about.
-    double unsampled(double loss) const noexcept {
-        if (loss > 700.0) return loss - std::log(rate_);
-        return std::log1p(std::expm1(loss) / rate_);
-    }
-
-    const Fineness& base_;
-    double rate_;
-};
-
 // Both masses move with the loss, and p'/q' = 1 + s (e^mean - 1). The slope is largest at the upper end.
 Span moved(const Span& s, double rate) noexcept {
     const double low = sampled_loss(rate, s.low), mean = sampled_loss(rate, s.mean);
@@ -53,7 +33,7 @@ PairPointer of_each(const std::vector<WeightedPair>& parts, const Change& change
 
 // Domination goes with the reverse: if H is nowhere below another's, so is E H(1/E).
 Spans ReversedPair::spans(Side side, const Fineness& fineness) const {
-    Spans found = base_->spans(side, Mirrored(fineness));
+    Spans found = base_->spans(side, mirrored(fineness));
     for (Span& s : found.spans) s = reversed(s);
     std::swap(found.infinite, found.null);
     std::swap(found.unbounded_above, found.unbounded_below);
@@ -79,7 +59,12 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
         found.unbounded_above = found.unbounded_below = false;
         return found;
     }
-    found = base_->spans(side, Moved(fineness, rate_));
+    const auto moved_cut = [&](double low, double high) {
+        const double cut = fineness.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
+        if (!std::isfinite(cut)) return cut;
+        return cut > 700.0 ? cut - std::log(rate_) : std::log1p(std::expm1(cut) / rate_);  // moved there, about
+    };
+    found = base_->spans(side, CutBy(moved_cut, fineness.joins_atoms()));
     for (Span& s : found.spans) s = moved(s, rate_);
     const double null = found.null.upper, least = lane_log1p(-rate_);
     if (null > 0.0) {  // where the record is not, with what it would have ruled out

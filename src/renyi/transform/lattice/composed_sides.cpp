@@ -7,7 +7,6 @@
 
 #include "renyi/transform/lattice/lattice.hpp"
 #include "renyi/transform/lattice/loss_layout.hpp"
-#include "renyi/transform/lattice/low_frequencies.hpp"
 #include "renyi/transform/lattice/tilt_placement.hpp"
 #include "renyi/transform/lattice/tilted_law.hpp"
 
@@ -312,8 +311,7 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
         window.size = std::min(size, cap);
         laws.clear();
         for (const TiltedSide& side : sides) {
-            laws.push_back(
-                std::make_shared<NodeMasses>(compose(side.parts, window, s.lowest, layout.step(), theta, fourier)));
+            laws.push_back(compose(side.parts, window, s.lowest, layout.step(), theta, fourier));
         }
     }
     ComposedSides found{composed_side(s, Side::upper, sides[0], window, drift, choice, laws[0]), {}, 0.0, goal.epsilon};

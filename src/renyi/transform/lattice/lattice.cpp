@@ -26,25 +26,6 @@ namespace {
 constexpr double kOnEdge = 1e-6;  // of a half-cell: so much of it may lie beyond its edge
 constexpr double kFew = 6.0;      // half-cells, on which a loss is nearly linear
 
-// Divides losses at the nodes and half-way between them.
-class AtHalfCells final : public Fineness {
-public:
-    explicit AtHalfCells(const Lattice& lattice)
-        : half_(0.5 * lattice.step),
-          offset_(lattice.offset),
-          first_(2.0 * static_cast<double>(lattice.first)),
-          last_(2.0 * static_cast<double>(lattice.last)) {}
-    double cut(double low, double high) const noexcept override {
-        const double start = std::max(std::floor((low - offset_) / half_ + kOnEdge) + 1.0, first_);
-        const double end = std::min(std::ceil((high - offset_) / half_ - kOnEdge) - 1.0, last_);
-        if (!(start <= end)) return kFine;
-        return end - start > kFew ? kAnywhere : offset_ + half_ * std::floor(0.5 * (start + end));
-    }
-
-private:
-    double half_, offset_, first_, last_;
-};
-
 // Where losses lie among the nodes, and the sums made there.
 class Nodes {
 public:
@@ -227,7 +208,15 @@ private:
 }  // namespace
 
 LatticePair discretise(const Pair& pair, const Lattice& lattice) {
-    const AtHalfCells fineness(lattice);
+    // Divides losses at the nodes and half-way between them.
+    const double half = 0.5 * lattice.step;
+    const double first = 2.0 * static_cast<double>(lattice.first), last = 2.0 * static_cast<double>(lattice.last);
+    const CutBy fineness([&, offset = lattice.offset](double low, double high) {
+        const double start = std::max(std::floor((low - offset) / half + kOnEdge) + 1.0, first);
+        const double end = std::min(std::ceil((high - offset) / half - kOnEdge) - 1.0, last);
+        if (!(start <= end)) return kFine;
+        return end - start > kFew ? kAnywhere : offset + half * std::floor(0.5 * (start + end));
+    });
     Above above(lattice);
     Below below(lattice);
     const Spans found = pair.spans(Side::upper, fineness);
