@@ -33,9 +33,6 @@ cdef extern from "<span>" namespace "std" nogil:
         ConstDoubles(const double*, size_t)
         size_t size()
         double operator[](size_t)
-    cdef cppclass Steps "std::span<const renyi::SampledStep>":
-        Steps()
-        Steps(const SampledStep*, size_t)
 
 cdef extern from "renyi/fp/bracket.hpp" namespace "renyi" nogil:
     cdef struct Bracket:

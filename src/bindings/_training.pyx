@@ -89,7 +89,8 @@ cdef extern from "renyi/sgd/samplers.hpp" namespace "renyi" nogil:
     vector[int64_t] poisson_sample(WordSource&, int64_t population, double rate) except +
     vector[int64_t] choose(WordSource&, int64_t population, int64_t size) except +
     void choose_repeated[T](WordSource&, int64_t population, T* out, size_t size)
-    void group_order "renyi::order_by_group"[G, R](const G* groups, size_t records, size_t count, int64_t* starts, R* order) except +
+    void group_order "renyi::order_by_group"[G, R](const G* groups, size_t records, size_t count, int64_t* starts,
+                                                   R* order) except +
     void shuffle(WordSource&, int64_t* order, size_t size)
 
 

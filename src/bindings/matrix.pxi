@@ -90,8 +90,8 @@ def buffered_nodes(const double[::1] p):
     return theta, omega
 
 
-# Correlated noise. What is kept of a stream changes within one call, with the count of steps in `taken`: no signal comes
-# between, so that an interruption finds a step taken or not.
+# Correlated noise. What is kept of a stream changes within one call, with the count of steps in `taken`: no signal
+# comes between, so that an interruption finds a step taken or not.
 
 
 cdef NoiseStep step_of(ChaCha20 source, double scale, size_t size, int threads) except *:

@@ -137,7 +137,7 @@ cdef extern from * nogil:
     PairPointer replaced_gaussian "renyi::replaced_gaussian"(vector[double] weights, vector[double] means, double sigma)
     PairPointer allocated_pair "renyi::allocated_pair"(PairPointer base, double steps)
     PairPointer discrete_pair "renyi::discrete_pair"(const vector[double]& p, const vector[double]& q)
-    PairPointer make_mixed "make_pair<renyi::MixedPair>"(vector[WeightedPair] parts)
+    PairPointer mixed_pair "renyi::mixed_pair"(vector[WeightedPair] parts)
     PairPointer spliced_pair "renyi::spliced_pair"(PairPointer base, double rate)
     PairPointer product_pair "renyi::product_pair"(const vector[CountedPair]& parts)
     PairPointer make_bracketed "make_pair<renyi::BracketedPair>"(PairPointer upper, PairPointer lower)
@@ -195,8 +195,9 @@ cdef class Pair:
     def __init__(self):
         raise TypeError("made by the static methods of Pair")
 
-    # Of numbers: (mu), (scale), (epsilon), (scale), (shape, scale), (degrees, scale), (epsilon, gamma); of noise on integers
-    # (scale, shift), Skellam's (variance, shift); of groups (rate, scale, [shift,] records, others).
+    # Of numbers: (mu), (scale), (epsilon), (scale), (shape, scale), (degrees, scale), (epsilon, gamma); of noise on
+    # integers (scale, shift), Skellam's (variance, shift); of groups (rate, scale, [shift,] records, others); of
+    # responses (p, choices); (epsilon, delta); and (sigma, batches).
     gaussian = partial(_of_numbers, "gaussian")
     laplace = partial(_of_numbers, "laplace")
     bounded_range = partial(_of_numbers, "bounded_range")
@@ -260,7 +261,7 @@ cdef class Pair:
         for weight, pair in zip(weights, pairs, strict=True):
             one = pair
             parts.push_back(WeightedPair(weight, one.pair))
-        return only_one(("mixed", tuple(weights), tuple(pairs)), make_mixed(parts))
+        return only_one(("mixed", tuple(weights), tuple(pairs)), mixed_pair(parts))
 
     @staticmethod
     def bracketed(Pair upper, Pair lower):
@@ -358,7 +359,7 @@ cdef class Pair:
         return only_one(("sampled", self, rate), self.pair.get().sampled(rate))
 
     def moment(self):
-        """The Rényi curve of (P, Q), or an upper bound of it; None where its losses have no bound and no form is known."""
+        """The Rényi curve of (P, Q) or an upper bound; None where its losses have no bound and no form is known."""
         cdef CurvePointer found = self.pair.get().moment(Direction.remove)
         return wrapped_curve(move(found)) if found else None
 
@@ -368,7 +369,7 @@ cdef class Pair:
         return self.pair.get().symmetric()
 
     def spans(self, losses, bint lower=False):
-        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at increasing losses; infinite, null."""
+        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at losses; infinite, null."""
         cdef Spans found = spans_at(self.pair.get()[0], CppSide.lower if lower else CppSide.upper, losses)
         rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
         infinite, null = found.infinite, found.null

@@ -10,12 +10,13 @@ cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
     cdef enum class Route(int):
         pass
     cdef cppclass PrivacyCurve:
-        PrivacyCurve(Steps, SampledPair) except +
+        PrivacyCurve(const vector[SampledStep]&, SampledPair) except +
         void delta(ConstDoubles epsilons, ConstDoubles known, Bracket*) except +
         void epsilon(ConstDoubles deltas, ConstDoubles known, Bracket*) except +
         double rough_delta(double epsilon)
         Route route()
-    void curve_epsilon_after(Steps, Steps, SampledPair, ConstDoubles times, double delta, Bracket*) except +
+    void curve_epsilon_after(const vector[SampledStep]&, const vector[SampledStep]&, SampledPair, ConstDoubles times,
+                             double delta, Bracket*) except +
 
 
 cdef extern from "renyi/curve/allocation_curve.hpp" namespace "renyi" nogil:
@@ -116,7 +117,7 @@ cdef class SampledGaussianCurve(CountedSteps):
         """Return the curve of the steps so far, to be asked."""
         cdef SampledGaussianQuestions result = SampledGaussianQuestions.__new__(SampledGaussianQuestions)
         cdef vector[SampledStep] steps = self.parts.composition().steps
-        result.curve.reset(new PrivacyCurve(Steps(steps.data(), steps.size()), pair_of(pair)))
+        result.curve.reset(new PrivacyCurve(steps, pair_of(pair)))
         return result
 
     def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, str pair,
@@ -129,8 +130,7 @@ cdef class SampledGaussianCurve(CountedSteps):
         answers.resize(times.shape[0])
         cdef SampledPair which = pair_of(pair)
         with nogil:
-            curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
-                                which, places, delta, answers.data())
+            curve_epsilon_after(steps, more, which, places, delta, answers.data())
         unpack(answers, out)
 
 

@@ -169,25 +169,25 @@ cdef class RenyiCurve:
 
     def rdp_into(self, const double[::1] orders, double[::1] out):
         """D_alpha of each order in [1, 1e6], rounded up."""
-        cdef Py_ssize_t i
-        cdef const Curve* curve = self.curve.get()
-        with nogil:
-            for i in range(orders.shape[0]):
-                out[i] = INFINITY
-                if orders[i] <= curve.largest_order():
-                    out[i] = upper(curve.divergence(orders[i]))
-                    if out[i] != out[i]:  # out of the engine's reach
-                        out[i] = INFINITY
+        self.fill(orders, out, False)
 
     def rdp_lower_into(self, const double[::1] orders, double[::1] out):
         """D_alpha of each order in [1, 1e6], rounded down."""
+        self.fill(orders, out, True)
+
+    cdef fill(self, const double[::1] orders, double[::1] out, bint down):
         cdef Py_ssize_t i
+        cdef Certified found
         cdef const Curve* curve = self.curve.get()
         with nogil:
             for i in range(orders.shape[0]):
                 out[i] = INFINITY
                 if orders[i] <= curve.largest_order():
-                    out[i] = fmax(lower(curve.divergence(orders[i])), 0.0)
+                    found = curve.divergence(orders[i])
+                    if down:
+                        out[i] = fmax(lower(found), 0.0)
+                    elif found.value == found.value:  # else out of the engine's reach
+                        out[i] = upper(found)
 
 
 cdef RenyiCurve wrapped_curve(CurvePointer curve):
@@ -210,13 +210,13 @@ cdef extern from "renyi/curve/rdp_guarantee.hpp" namespace "renyi" nogil:
         double order
     Certified rdp(const Composition&, double alpha)
     double largest_loss(const Composition&)
-    RdpGuarantee rdp_epsilon(const Composition&, double delta, Conversion, ConstDoubles orders)
-    RdpGuarantee rdp_delta(const Composition&, double epsilon, Conversion, ConstDoubles orders)
+    RdpGuarantee rdp_epsilon(const Composition&, double delta, Conversion, const vector[double]& orders)
+    RdpGuarantee rdp_delta(const Composition&, double epsilon, Conversion, const vector[double]& orders)
 
 cdef extern from "renyi/curve/two_points.hpp" namespace "renyi" nogil:
-    void type_two_errors(const Composition&, ConstDoubles orders, ConstDoubles a, double* b)
-    double largest_advantage(const Composition&, ConstDoubles orders)
-    double least_bayes_risk(const Composition&, ConstDoubles orders, double rare)
+    void type_two_errors(const Composition&, const vector[double]& orders, ConstDoubles a, double* b)
+    double largest_advantage(const Composition&, const vector[double]& orders)
+    double least_bayes_risk(const Composition&, const vector[double]& orders, double rare)
 
 cdef dict _CONVERSIONS = {"mironov": 0, "balle": 1, "asoodeh": 2, "optimal": 3}
 
@@ -273,8 +273,7 @@ cdef class SampledSteps(CountedSteps):
         cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
-            g = rdp_epsilon(copy, delta, self.conversion,
-                            ConstDoubles(self.orders.data(), self.orders.size()))
+            g = rdp_epsilon(copy, delta, self.conversion, self.orders)
         return g.value, g.floor, g.order
 
     def delta(self, double epsilon):
@@ -282,8 +281,7 @@ cdef class SampledSteps(CountedSteps):
         cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
-            g = rdp_delta(copy, epsilon, self.conversion,
-                          ConstDoubles(self.orders.data(), self.orders.size()))
+            g = rdp_delta(copy, epsilon, self.conversion, self.orders)
         return g.value, g.floor, g.order
 
     def betas_into(self, const double[::1] alphas, double[::1] out):
@@ -292,15 +290,14 @@ cdef class SampledSteps(CountedSteps):
             return
         cdef Composition copy = self.parts.composition()
         with nogil:
-            type_two_errors(copy, ConstDoubles(self.orders.data(), self.orders.size()),
-                            ConstDoubles(&alphas[0], alphas.shape[0]), &out[0])
+            type_two_errors(copy, self.orders, ConstDoubles(&alphas[0], alphas.shape[0]), &out[0])
 
     def advantage(self):
         """Largest 1 - alpha - beta that all orders allow, rounded up."""
         cdef Composition copy = self.parts.composition()
         cdef double most
         with nogil:
-            most = largest_advantage(copy, ConstDoubles(self.orders.data(), self.orders.size()))
+            most = largest_advantage(copy, self.orders)
         return most
 
     def bayes_risk(self, double rare):
@@ -308,7 +305,7 @@ cdef class SampledSteps(CountedSteps):
         cdef Composition copy = self.parts.composition()
         cdef double risk
         with nogil:
-            risk = least_bayes_risk(copy, ConstDoubles(self.orders.data(), self.orders.size()), rare)
+            risk = least_bayes_risk(copy, self.orders, rare)
         return risk
 
     def rdp_into(self, const double[::1] orders, double[::1] out):

@@ -59,7 +59,7 @@ std::vector<Mix> some_mixes() {
     mixes.emplace_back(Mix{{}, {{chords(0.3, 4.0, 0.3), 1.0}, {linear, 1.0}}});
     mixes.emplace_back(Mix{{{0.001, 0.8, 500.0}}, {{chords(1e-4, 1e5, 1.0), 1.0}}});
     // Rare parts that rule from some order on, and curves that cross.
-    const CurvePointer rare = curve_of(LabelledMixtureCurve({{1e-130, curve_of(LinearCurve(1e4))}, {1e-6, linear}}));
+    const CurvePointer rare = labelled_mixture({{1e-130, curve_of(LinearCurve(1e4))}, {1e-6, linear}});
     mixes.emplace_back(Mix{{}, {{rare, 1.0}}});
     const CurvePointer steep = curve_of(LinearCurve(0.5)), sampled_steep = mixture_bound(steep, 0.01);
     const CurvePointer crossing = smaller_curve(bound, sampled_steep);

@@ -1,15 +1,12 @@
 // The dispatcher. Its rules, in order:
 //   1. outside the domain                                        NaN
 //   2. alpha = 0 or 1, q = 0, sigma = inf                        log A = 0, exact
-//   3. q = 1                                                     log A = alpha (alpha-1) / (2 sigma^2), the Gaussian
-//   mechanism
-//   4. sigma > 1e40                                              log A = alpha (alpha-1) q^2 / (2 sigma^2): the next
-//   terms are below 1e-33
-//   5. alpha < 0 and the sampled component beyond |u| = 12       log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
-//   e^-40 / |alpha|
-//   6. alpha > 1, far beyond the noise                           log A = alpha (log q + E), E = (alpha-1)/(2 sigma^2):
-//   with X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and ends
-//   of log A differ by alpha (1-q)/q e^-E at most
+//   3. q = 1                                                     the Gaussian mechanism, alpha (alpha-1)/(2 sigma^2)
+//   4. sigma > 1e40                                              that times q^2: the next terms are below 1e-33
+//   5. alpha < 0 and the sampled component beyond |u| = 12       alpha log(1-q), mu/mu0 = 1-q to e^-40/|alpha| there
+//   6. alpha > 1, far beyond the noise                           alpha (log q + E), E = (alpha-1)/(2 sigma^2): with
+//      X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and ends of
+//      log A differ by alpha (1-q)/q e^-E at most
 //   7. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
 //   8. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
 //   9. everything else                                           quadrature

@@ -124,7 +124,8 @@ AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double lo
     return {h, 1.4 + log_m - 2.0 * std::numbers::pi * a / h};
 }
 
-// The sum near the origin. Rounding: (62 + 12 max(s l, 0)) u a term (sampled_gaussian_kernels.cpp) and one u a block for the summation.
+// The sum near the origin. Rounding: (62 + 12 max(s l, 0)) u a term (sampled_gaussian_kernels.cpp) and one u a block
+// for the summation.
 //
 // Truncation, with F = (1+x)^alpha - 1 - alpha x:
 //   alpha > 1, left:   F(-q) <= beta q^2 max(1, alpha/2), for F/x^2 is monotone and F(-1) = beta: a Gaussian tail from
@@ -286,20 +287,13 @@ BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
 // and every other node is formed relative to it (kernel sum_far). Where the height of the peak is not small against its
 // parts, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
 //
-// Rounding: the reference exponent is right to 2^-75 of its parts, or 6u of them where double is
-// enough; every term to (80 + 16 E) u, where E is the magnitude of the exponents added, accumulated by the kernel
-// together with the sum. Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. It falls
-// beyond the highest mode, with g' < -1 beyond alpha c + 1: the rest is below its first term times the number of nodes
-// up to there plus a geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both
-// sides. To the left of the mode for alpha > 1, g' falls to the valley and g can only rise again towards the bulk,
-// which the caller integrates by itself.
-
-// The part of the integrand of A far from the origin: a peak at u ~ alpha c p with |u| > 9, or for alpha < 0
-// one whose height exceeds e^40.
-//
-// There alpha l and u^2/2 are large and nearly cancel, so the exponent at one reference node is formed in double-double
-// and every other node is formed relative to it (kernel sum_far). Where the height of the peak is not small against its
-// parts, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
+// Rounding: the reference exponent is right to 2^-75 of its parts, or 6u of them where double is enough; every term to
+// (80 + 16 E) u, where E is the magnitude of the exponents added, accumulated by the kernel together with the sum.
+// Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. It falls beyond the highest mode,
+// with g' < -1 beyond alpha c + 1: the rest is below its first term times the number of nodes up to there plus a
+// geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both sides. To the left of
+// the mode for alpha > 1, g' falls to the valley and g can only rise again towards the bulk, which the caller
+// integrates by itself.
 struct FarResult {
     DoubleDouble exponent;  // log of the scale of the sums below
     double exponent_error;  // its absolute error

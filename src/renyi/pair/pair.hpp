@@ -1,6 +1,6 @@
 // A mechanism is a pair of distributions (P, Q) that dominates its outputs on neighbouring data. A pair is read three
-// ways: by the moments of its privacy loss L = log dP/dQ (moment), along a contour, and on a lattice, the last two through
-// finitely many spans of losses, as fine as the reader asks for.
+// ways: by the moments of its privacy loss L = log dP/dQ (moment), along a contour, and on a lattice, the last two
+// through finitely many spans of losses, as fine as the reader asks for.
 //
 // A span has masses p under P and q under Q, ends low <= L <= high, and between them mean = log(p/q), the loss that its
 // outcomes have when they are merged into one. With H(E) = E_P[(1 - E e^-L)_+], delta(epsilon) = H(e^epsilon),
@@ -107,8 +107,8 @@ public:
     virtual Spans spans(Side side, const Fineness& fineness) const = 0;
 
     // K(alpha) = log E_Q[e^{alpha L}] or an upper bound of it, of (P, Q) for Direction::remove and of (Q, P) for
-    // Direction::add; of the upper side. Empty where the losses have no bound and no closed form is known. Unless a class
-    // knows better, it is read from the spans.
+    // Direction::add; of the upper side. Empty where the losses have no bound and no closed form is known. Unless a
+    // class knows better, it is read from the spans.
     virtual CurvePointer moment(Direction direction) const;
 
     // Whether the sides differ, and one side as a pair by itself.

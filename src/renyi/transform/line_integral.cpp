@@ -88,8 +88,8 @@ RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, d
     }
 }
 
-// Of a group `above` and `below` are how much L+ and L- rise on the line, and rising and falling are filled in; of ratios
-// `above` is 1 + V, `log_factor` its logarithm.
+// Of a group `above` and `below` are how much L+ and L- rise on the line, and rising and falling are filled in; of
+// ratios `above` is 1 + V, `log_factor` its logarithm.
 RENYI_MULTIVERSION
 void fix_cells(LossShape shape, const CellArrays& at, int n, const Rotation& turn, double weighted,
                const StepLine* steps, int count, const FixedCells& to) noexcept {

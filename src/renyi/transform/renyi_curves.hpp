@@ -1,5 +1,5 @@
-// Rényi curves that belong to no pair of distributions: tables of bounds, what holds for a family of mechanisms, and what
-// is made of other curves. Orders are not asked for beyond 1e6.
+// Rényi curves that belong to no pair of distributions: tables of bounds, what holds for a family of mechanisms, and
+// what is made of other curves. Orders are not asked for beyond 1e6.
 #pragma once
 
 #include <cstdint>
@@ -75,10 +75,10 @@ CurvePointer mixture_bound(CurvePointer base, double r);
 // Computed without its cancelling part, K = log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
 //
 // Between whole orders the upper kinds are linear: K of the sampled mechanism is convex and 0 at alpha = 1. By default
-// they are cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and where
-// the cut sets in, the slope of the general kind may fall: every value is a bound, but K need not be convex there. The
-// lower kind between n and n+1 is the larger of the lines through (n-1, n) and (n+1, n+2), below every convex K through
-// these points.
+// they are cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and
+// where the cut sets in, the slope of the general kind may fall: every value is a bound, but K need not be convex
+// there. The lower kind between n and n+1 is the larger of the lines through (n-1, n) and (n+1, n+2), below every
+// convex K through these points.
 //
 // q = 1 is the base itself, q = 0 nothing. Infinite beyond the last whole order at which the base is finite.
 enum class PoissonBoundKind { general, tight, lower };

@@ -306,8 +306,8 @@ void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) con
 }
 
 // With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of records that were
-// included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. What
-// is left are losses below that of x = 0, of mass and tilt as at normal outputs.
+// included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger.
+// What is left are losses below that of x = 0, of mass and tilt as at normal outputs.
 double InclusionOverlap::negative_part(double t) const noexcept {
     const double x = (std::log1p(std::exp(log_odds - 0.5 * c * c)) - log_odds) / c - (0.5 + t) * c;
     return std::exp(log_included(t) + log_upper_tail(-x)) * (1.0 + 1e-9);

@@ -195,8 +195,8 @@ public:
     }
 
 private:
-    // Beyond K_n = 2^50 the last term is the sum: K is convex and K_1 = 0, so K_l <= K_n - 2^50/n for l < n <= 2^20, and
-    // no weight outweighs e^{2^30}.
+    // Beyond K_n = 2^50 the last term is the sum: K is convex and K_1 = 0, so K_l <= K_n - 2^50/n for l < n <= 2^20,
+    // and no weight outweighs e^{2^30}.
     Certified at_whole_order(double n) const noexcept {
         const double factor = kind_ == PoissonBoundKind::general ? 3.0 : 1.0;
         const Certified last = base_->log_moment(n).value;

@@ -281,8 +281,8 @@ private:
         return {{value, m.value.relative_error + 6.0 * kUnitRoundoff}, m.first + cost_, m.second};
     }
     // Poisson, binomial
-    // (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull has
-    // no second derivative to speak of.
+    // (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull
+    // has no second derivative to speak of.
     LogMoment perhaps_none(double alpha) const noexcept {
         const LogMoment m = base_->log_moment(alpha);
         const double beta = alpha - 1.0, x = 1.0 / beta * lowered(6);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-// The hot loops over the nodes; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation order:
-// the same bits on every instruction set. Errors are in u.
+// The hot loops over the nodes; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation
+// order: the same bits on every instruction set. Errors are in u.
 namespace renyi::windowed {
 
 RENYI_MULTIVERSION

@@ -5,8 +5,8 @@
 
 #include "renyi/special/elementary.hpp"
 
-// The hot loops; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation order: the same bits on
-// every instruction set. Errors are in u.
+// The hot loops; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation order: the same bits
+// on every instruction set. Errors are in u.
 namespace renyi::windowed {
 
 namespace {

@@ -59,7 +59,8 @@ public:
 
 private:
     struct Nodes {
-        // The posteriors of the sampled components in e^{L+} and e^{L-}, or 1 + V; of groups the arguments of L+ and L-.
+        // The posteriors of the sampled components in e^{L+} and e^{L-}, or 1 + V; of groups the arguments of L+ and
+        // L-.
         std::vector<double> weight, above, below;
         GroupTurns rise, fall;
     };

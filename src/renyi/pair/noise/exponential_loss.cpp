@@ -16,60 +16,6 @@ namespace renyi {
 
 namespace {
 
-// Losses whose continuous part has the density mass e^{(l - top)/2}/4 under P, mass e^{-(l + top)/2}/4 under Q, on
-// [-top, top]: noise of double exponential density, mechanisms of bounded range. Its own reverse.
-//
-//     K(alpha) = log1p(E_Q[e^{alpha l} - 1 - alpha (e^l - 1)])        every real alpha >= 1
-//
-// in closed form, relative error about 1e-14 however small K is; of Poisson samples by a quadrature with a proven error.
-class ExponentialLoss final : public Pair {
-public:
-    ExponentialLoss(double top, double mass, bool atoms) noexcept : top_(top), mass_(mass), atoms_(atoms) {}
-
-    Spans spans(Side side, const Fineness& fineness) const override;
-    CurvePointer moment(Direction direction) const override;
-    bool symmetric() const noexcept override { return true; }
-    PairPointer sampled(double rate) const override;
-
-private:
-    std::vector<LossAtom> ends() const {
-        if (!atoms_) return {};
-        const double rest = 0.5 * lane_exp(-top_);
-        return {{top_, 0.5, rest}, {-top_, rest, 0.5}};
-    }
-
-    double top_, mass_;
-    bool atoms_;
-};
-
-// Over [a, b] the masses are mass/2 e^{(a - top)/2} (e^{(b-a)/2} - 1) and mass/2 e^{-(b + top)/2} (e^{(b-a)/2} - 1):
-// the mean is (a + b)/2. An error of u top in top is one of u top in both exponents.
-Spans ExponentialLoss::spans(Side, const Fineness& fineness) const {
-    Spans found;
-    found.unbounded_above = found.unbounded_below = false;
-    const double top = top_, loss_error = 2.0 * kUnitRoundoff * top, mass_error = (16.0 + 4.0 * top) * kUnitRoundoff;
-    if (top == 0.0) {
-        found.spans.push_back({0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0});
-        return found;
-    }
-    if (atoms_) {
-        const double rest = 0.5 * deep_exp(-top);
-        found.spans.push_back({top, top, top, 0.5, rest, mass_error, loss_error});
-        found.spans.push_back({-top, -top, -top, rest, 0.5, mass_error, loss_error});
-    }
-    const auto loss = [](double l) { return l; };
-    divide({-top, top, -top, top}, loss, fineness, [&](const Part& part) {
-        const double a = part.start, b = part.end;
-        const double grown = 0.5 * mass_ * (b - a < 1400.0 ? std::expm1(0.5 * (b - a)) : kInfinity);
-        const double p = b - a < 700.0 ? grown * deep_exp(0.5 * (a - top))
-                                       : 0.5 * mass_ * (deep_exp(0.5 * (b - top)) - deep_exp(0.5 * (a - top)));
-        const double q = b - a < 700.0 ? grown * deep_exp(-0.5 * (b + top))
-                                       : 0.5 * mass_ * (deep_exp(-0.5 * (a + top)) - deep_exp(-0.5 * (b + top)));
-        found.spans.push_back({a, 0.5 * (a + b), b, p, q, mass_error, loss_error});
-    });
-    return found;
-}
-
 // The moments of the density in closed form. With n = 2 alpha - 1, T = top, z = beta T
 //     A - 1    (2 peak/n) (2 (sinh z - z) + (1 - e^-T) phi(-z)) + beta d/n      all >= 0
 //     A        W = (2 peak/n) e^z (1 - e^{-nT})
@@ -114,8 +60,8 @@ struct LossDensity {
     double top = 0.0, peak = 0.0;
 };
 
-// The density peak e^{(l - top)/2} of l under P and peak e^{-(l + top)/2} under Q on [-top, top], and atoms. Masses add up
-// to 1 under P and under Q, the density's part peak (1 - e^-top) 2 included.
+// The density peak e^{(l - top)/2} of l under P and peak e^{-(l + top)/2} under Q on [-top, top], and atoms. Masses add
+// up to 1 under P and under Q, the density's part peak (1 - e^-top) 2 included.
 class ExponentialMoment final : public RenyiCurve {
 public:
     ExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density)
@@ -145,8 +91,7 @@ private:
             excess = part * (2.0 * sinh_excess(z) - lane_expm1(-top) * phi(-z)) + tilt.beta / n * divergence_;
         const double mean = tilted_mean(top, x);
         double away = mean;
-        if (tilt.center != 0.0)
-            away = 2.0 * top / lane_expm1(std::min(2.0 * x, 700.0)) - 2.0 / n + (top - tilt.center);
+        if (tilt.center != 0.0) away = 2.0 * top / lane_expm1(std::min(2.0 * x, 700.0)) - 2.0 / n + (top - tilt.center);
         return {excess, weight * mean, weight * away, weight * (tilted_variance(top, x) + away * away)};
     }
 
@@ -226,9 +171,7 @@ public:
         const double sum = graded_.divergence(undivided_) + tops_.divergence(1);
         return divergence_of(sum, largest_, m.value.relative_error, graded_.size());
     }
-    double largest_loss() const noexcept override {
-        return largest_ * (1.0 + (8.0 + largest_base_) * kUnitRoundoff);
-    }
+    double largest_loss() const noexcept override { return largest_ * (1.0 + (8.0 + largest_base_) * kUnitRoundoff); }
 
 private:
     struct Panel {
@@ -336,17 +279,67 @@ private:
     CurvePointer moment_;
 };
 
-CurvePointer ExponentialLoss::moment(Direction) const {
-    if (top_ == 0.0) return std::make_shared<const LinearCurve>(0.0);
-    return std::make_shared<const ExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_});
-}
+// Losses whose continuous part has the density mass e^{(l - top)/2}/4 under P, mass e^{-(l + top)/2}/4 under Q, on
+// [-top, top]: noise of double exponential density, mechanisms of bounded range. Its own reverse.
+//
+//     K(alpha) = log1p(E_Q[e^{alpha l} - 1 - alpha (e^l - 1)])        every real alpha >= 1
+//
+// in closed form, relative error about 1e-14 however small K is; of Poisson samples by a quadrature with a proven
+// error.
+class ExponentialLoss final : public Pair {
+public:
+    ExponentialLoss(double top, double mass, bool atoms) noexcept : top_(top), mass_(mass), atoms_(atoms) {}
 
-PairPointer ExponentialLoss::sampled(double rate) const {
-    if (top_ == 0.0) return shared_from_this();
-    if (rate == 0.0 || rate == 1.0) return Pair::sampled(rate);
-    auto moment = std::make_shared<const SampledExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_}, rate);
-    return std::make_shared<const SampledExponentialLoss>(shared_from_this(), rate, std::move(moment));
-}
+    // Over [a, b] the masses are mass/2 e^{(a - top)/2} (e^{(b-a)/2} - 1) and mass/2 e^{-(b + top)/2} (e^{(b-a)/2} -
+    // 1): the mean is (a + b)/2. An error of u top in top is one of u top in both exponents.
+    Spans spans(Side, const Fineness& fineness) const override {
+        Spans found;
+        found.unbounded_above = found.unbounded_below = false;
+        const double top = top_, loss_error = 2.0 * kUnitRoundoff * top,
+                     mass_error = (16.0 + 4.0 * top) * kUnitRoundoff;
+        if (top == 0.0) {
+            found.spans.push_back({0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0});
+            return found;
+        }
+        if (atoms_) {
+            const double rest = 0.5 * deep_exp(-top);
+            found.spans.push_back({top, top, top, 0.5, rest, mass_error, loss_error});
+            found.spans.push_back({-top, -top, -top, rest, 0.5, mass_error, loss_error});
+        }
+        const auto loss = [](double l) { return l; };
+        divide({-top, top, -top, top}, loss, fineness, [&](const Part& part) {
+            const double a = part.start, b = part.end;
+            const double grown = 0.5 * mass_ * (b - a < 1400.0 ? std::expm1(0.5 * (b - a)) : kInfinity);
+            const double p = b - a < 700.0 ? grown * deep_exp(0.5 * (a - top))
+                                           : 0.5 * mass_ * (deep_exp(0.5 * (b - top)) - deep_exp(0.5 * (a - top)));
+            const double q = b - a < 700.0 ? grown * deep_exp(-0.5 * (b + top))
+                                           : 0.5 * mass_ * (deep_exp(-0.5 * (a + top)) - deep_exp(-0.5 * (b + top)));
+            found.spans.push_back({a, 0.5 * (a + b), b, p, q, mass_error, loss_error});
+        });
+        return found;
+    }
+    CurvePointer moment(Direction) const override {
+        if (top_ == 0.0) return std::make_shared<const LinearCurve>(0.0);
+        return std::make_shared<const ExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_});
+    }
+    bool symmetric() const noexcept override { return true; }
+    PairPointer sampled(double rate) const override {
+        if (top_ == 0.0) return shared_from_this();
+        if (rate == 0.0 || rate == 1.0) return Pair::sampled(rate);
+        auto moment = std::make_shared<const SampledExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_}, rate);
+        return std::make_shared<const SampledExponentialLoss>(shared_from_this(), rate, std::move(moment));
+    }
+
+private:
+    std::vector<LossAtom> ends() const {
+        if (!atoms_) return {};
+        const double rest = 0.5 * lane_exp(-top_);
+        return {{top_, 0.5, rest}, {-top_, rest, 0.5}};
+    }
+
+    double top_, mass_;
+    bool atoms_;
+};
 
 constexpr double kDeepest = 746.0;  // e^-kDeepest vanishes
 
@@ -376,34 +369,6 @@ double mean_above_lower_end(double w, double r) noexcept {
     }
     return 0.5 * w + w * (x + y) * sum;
 }
-
-class GumbelPair final : public Pair {
-public:
-    explicit GumbelPair(double scale) noexcept : top_(1.0 / scale), rate_(1.0 / lane_expm1(1.0 / scale)) {}
-
-    Spans spans(Side, const Fineness& fineness) const override {
-        Spans found;
-        found.null.upper = kNegligible;
-        found.unbounded_above = false;
-        const double top = top_, r = rate_, deepest = kDeepest / r;
-        const auto loss = [top](double z) { return top - z; };
-        divide({0.0, deepest, top, top - deepest}, loss, fineness, [&](const Part& part) {
-            const double a = part.start, w = part.end - part.start;
-            const double mean = std::clamp(part.last + mean_above_lower_end(w, r), part.last, part.first);
-            const double rate = mean >= 0.0 ? 1.0 + r : r;  // of the larger mass
-            const double large = deep_exp(-rate * a) * -lane_expm1(-rate * w), small = large * deep_exp(-std::fabs(mean));
-            const double p = mean >= 0.0 ? large : small, q = mean >= 0.0 ? small : large;
-            const double mass_error = (32.0 + 8.0 * std::min(rate * a, kDeepest)) * kUnitRoundoff;
-            const double loss_error = (4.0 * (top + std::fabs(mean)) + 64.0 * w) * kUnitRoundoff;
-            found.spans.push_back({part.last, mean, part.first, p, q, mass_error, loss_error});
-        });
-        return found;
-    }
-    CurvePointer moment(Direction direction) const override;
-
-private:
-    double top_, rate_;  // t, r
-};
 
 // The Rényi curve of P = Gumbel(shift), Q = Gumbel(0) at scale 1 is that of two exponential distributions whose rates
 // have the ratio e^shift (Gil, Alajaji, Linder 2013). With b = alpha - 1, c = e^-shift - 1, phi(t) = e^t - 1 - t
@@ -450,9 +415,36 @@ private:
     double largest_order_;
 };
 
-CurvePointer GumbelPair::moment(Direction direction) const {
-    return std::make_shared<const GumbelMoment>(direction == Direction::remove ? -top_ : top_);
-}
+class GumbelPair final : public Pair {
+public:
+    explicit GumbelPair(double scale) noexcept : top_(1.0 / scale), rate_(1.0 / lane_expm1(1.0 / scale)) {}
+
+    Spans spans(Side, const Fineness& fineness) const override {
+        Spans found;
+        found.null.upper = kNegligible;
+        found.unbounded_above = false;
+        const double top = top_, r = rate_, deepest = kDeepest / r;
+        const auto loss = [top](double z) { return top - z; };
+        divide({0.0, deepest, top, top - deepest}, loss, fineness, [&](const Part& part) {
+            const double a = part.start, w = part.end - part.start;
+            const double mean = std::clamp(part.last + mean_above_lower_end(w, r), part.last, part.first);
+            const double rate = mean >= 0.0 ? 1.0 + r : r;  // of the larger mass
+            const double large = deep_exp(-rate * a) * -lane_expm1(-rate * w),
+                         small = large * deep_exp(-std::fabs(mean));
+            const double p = mean >= 0.0 ? large : small, q = mean >= 0.0 ? small : large;
+            const double mass_error = (32.0 + 8.0 * std::min(rate * a, kDeepest)) * kUnitRoundoff;
+            const double loss_error = (4.0 * (top + std::fabs(mean)) + 64.0 * w) * kUnitRoundoff;
+            found.spans.push_back({part.last, mean, part.first, p, q, mass_error, loss_error});
+        });
+        return found;
+    }
+    CurvePointer moment(Direction direction) const override {
+        return std::make_shared<const GumbelMoment>(direction == Direction::remove ? -top_ : top_);
+    }
+
+private:
+    double top_, rate_;  // t, r
+};
 
 }  // namespace
 

@@ -106,8 +106,8 @@ private:
     CurvePointer removal_, addition_;  // in another form; may be empty
 };
 
-// Two mixtures of normal distributions of variance 1 that differ by moves: Q has the weight of a move where it starts, P
-// where it ends. The loss is monotone, or falls and then rises.
+// Two mixtures of normal distributions of variance 1 that differ by moves: Q has the weight of a move where it starts,
+// P where it ends. The loss is monotone, or falls and then rises.
 class NormalMixtures : public Pair {
 public:
     NormalMixtures(std::vector<NormalMove> moves, bool symmetric)
@@ -303,9 +303,10 @@ private:
         }
         return top + lane_log(sum);
     }
-    // Of a move with the shares s of P and Q, the length m and the gain g, a place and distances wrong by u move the loss
-    // by s m (|x| + centres) times some u, and exponents wrong by 2u of themselves by s min(1, |g|) times that. On a narrow
-    // span the exponents differ from those in the middle by 1/4, so that shares are at most e^(1/2) times theirs.
+    // Of a move with the shares s of P and Q, the length m and the gain g, a place and distances wrong by u move the
+    // loss by s m (|x| + centres) times some u, and exponents wrong by 2u of themselves by s min(1, |g|) times that. On
+    // a narrow span the exponents differ from those in the middle by 1/4, so that shares are at most e^(1/2) times
+    // theirs.
     double loss_error(const Part& part, bool narrow) const noexcept {
         const double far = std::max(std::fabs(part.start), std::fabs(part.end));
         if (moves_.size() == 1) return 6.0 * kUnitRoundoff * farthest_ * far;

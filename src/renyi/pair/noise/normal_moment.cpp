@@ -30,8 +30,8 @@ struct Logarithm {
     double value, error;
 };
 
-// log sum w e^{m x - m^2/2}. The weights add up to 1, so that it is log1p of sum w (e^{...} - 1): relatively right where
-// that is next to 1, as of samples at small rates.
+// log sum w e^{m x - m^2/2}. The weights add up to 1, so that it is log1p of sum w (e^{...} - 1): relatively right
+// where that is next to 1, as of samples at small rates.
 Logarithm log_mixture_at(const NormalMixture& mixture, double x) noexcept {
     const double additions = static_cast<double>(mixture.size());
     double top = -kInfinity, lowest = 0.0, excess = 0.0, size = 0.0;
@@ -261,8 +261,8 @@ private:
         return {p.value - 0.5 * x * x - kHalfLog2Pi + std::log(step), loss,
                 p.error + q.error + kUnitRoundoff * std::fabs(loss)};
     }
-    // What an error e of the loss makes of T(l) = phi(beta l) + beta phi(-l): |T'| <= T (2/|l| + max(beta, 1)), relatively;
-    // where the loss is hardly known T(|l| + e) <= beta (beta + 1) (3 e)^2/2 e^{3 beta e} instead, as mass.
+    // What an error e of the loss makes of T(l) = phi(beta l) + beta phi(-l): |T'| <= T (2/|l| + max(beta, 1)),
+    // relatively; where the loss is hardly known T(|l| + e) <= beta (beta + 1) (3 e)^2/2 e^{3 beta e} instead, as mass.
     static double moved_by_loss(const Point& point, double beta) noexcept {
         const double size = std::fabs(point.loss);
         return point.error < 0.5 * size ? 2.0 * point.error * (2.0 / size + std::max(beta, 1.0)) : 0.0;

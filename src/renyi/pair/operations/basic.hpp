@@ -1,6 +1,6 @@
 // What is done to any pair: the reverse (Q, P), a Poisson sample, a labelled mixture of several, and two pairs as the
-// sides of a third. Operations on sides, parts and reverses are those of the pairs they are made of, so that each closed
-// form is found however a pair was put together.
+// sides of a third. Operations on sides, parts and reverses are those of the pairs they are made of, so that each
+// closed form is found however a pair was put together.
 #pragma once
 
 #include <cmath>
@@ -68,21 +68,7 @@ struct WeightedPair {
 };
 
 // Shows which of several pairs was drawn, and an outcome of it; with what is missing to 1 nothing is revealed.
-class MixedPair final : public Pair {
-public:
-    explicit MixedPair(std::vector<WeightedPair> parts) : parts_(std::move(parts)) {}
-
-    Spans spans(Side side, const Fineness& fineness) const override;
-    CurvePointer moment(Direction direction) const override;
-    bool two_sided() const noexcept override;
-    PairPointer side(Side side) const override;
-    bool symmetric() const noexcept override;
-    PairPointer reverse() const override;
-    PairPointer sampled(double rate) const override;
-
-private:
-    std::vector<WeightedPair> parts_;
-};
+PairPointer mixed_pair(std::vector<WeightedPair> parts);
 
 // A pair of which only one that dominates it and one that it dominates are known.
 class BracketedPair : public Pair {
@@ -127,9 +113,9 @@ std::vector<double> convolved(const std::vector<double>& a, const std::vector<do
 // One epoch of random allocation of any pair (A, B) to t steps: A at one of them, drawn uniformly, and B at the others,
 // against B at all. The ratio of both is the mean of t ratios dA/dB, independent under B.
 //
-// It dominates the epoch of every mechanism whose steps (A, B) dominates, adaptive ones too, in both directions: a channel
-// that maps A and B to the outputs of a step with and without the record (Blackwell), step by step. Feldman, Shenfeld
-// 2025, arXiv 2502.08202.
+// It dominates the epoch of every mechanism whose steps (A, B) dominates, adaptive ones too, in both directions: a
+// channel that maps A and B to the outputs of a step with and without the record (Blackwell), step by step. Feldman,
+// Shenfeld 2025, arXiv 2502.08202.
 PairPointer allocated_pair(PairPointer base, double steps);  // 1 <= steps <= 1e6
 
 }  // namespace renyi

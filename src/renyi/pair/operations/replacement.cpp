@@ -91,7 +91,7 @@ public:
         if (!rough.unbounded_above || rough.infinite.upper > 4.0 * kNegligible) return Pair::moment(direction);
         const CurvePointer one = sampled_->moment(Direction::remove), other = sampled_->moment(Direction::add);
         if (!one || !other) return nullptr;
-        return std::make_shared<const LabelledMixtureCurve>(std::vector<WeightedPart>{{1.0, one}, {1.0, other}});
+        return labelled_mixture({{1.0, one}, {1.0, other}});
     }
     bool symmetric() const noexcept override { return true; }
 
@@ -153,7 +153,7 @@ TruncatedRates rates_of_removal(const TruncatedSampling& s) noexcept {
 // Weights that are rounded up may exceed 1 together: H is a sum of non-negative terms, and only larger.
 PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairPointer full, PairPointer taken) {
     std::vector<WeightedPair> parts{{rates.below.weight, std::move(below)}, {rates.full.weight, std::move(full)}};
-    return std::make_shared<const BracketedPair>(std::make_shared<const MixedPair>(std::move(parts)), std::move(taken));
+    return std::make_shared<const BracketedPair>(mixed_pair(std::move(parts)), std::move(taken));
 }
 
 namespace {
@@ -256,9 +256,8 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
 PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer least) {
     std::vector<WeightedPair> parts;
     for (std::size_t i = 0; i < groups.size(); ++i) parts.push_back({drawn.groups[i].weight, groups[i]});
-    auto base = std::make_shared<const MixedPair>(std::move(parts));
-    auto above = spliced_pair(std::move(base), drawn.rate);
-    return std::make_shared<const BracketedPair>(std::move(above), least->sampled(drawn.rate_of_least));
+    return std::make_shared<const BracketedPair>(spliced_pair(mixed_pair(std::move(parts)), drawn.rate),
+                                                 least->sampled(drawn.rate_of_least));
 }
 
 }  // namespace renyi

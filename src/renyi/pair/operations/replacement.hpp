@@ -1,4 +1,5 @@
-// Neighbours of which one record is replaced, and samples of bounded size, in which one record takes the place of another.
+// Neighbours of which one record is replaced, and samples of bounded size, in which one record takes the place of
+// another.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ PairPointer spliced_pair(PairPointer base, double rate);
 // A Poisson sample, cut to a uniform subset of B where it exceeds B records.
 //
 // Neighbours of one size, n (a record replaced, or by one that contributes nothing). Let T be the other records of the
-// batch: their law does not depend on the record, so that T may be revealed, a mixture of the pairs given T. Given T the
-// record is in the batch with probability p(T), R ~ Bin(n-1, q) the others sampled:
+// batch: their law does not depend on the record, so that T may be revealed, a mixture of the pairs given T. Given T
+// the record is in the batch with probability p(T), R ~ Bin(n-1, q) the others sampled:
 //
 //     |T| < B-1    the batch was not cut: p = q
 //     |T| = B      full without the record: p = 0

@@ -7,7 +7,6 @@
 
 #include "renyi/transform/lattice/lattice.hpp"
 #include "renyi/transform/lattice/loss_layout.hpp"
-#include "renyi/transform/lattice/tilt_placement.hpp"
 #include "renyi/transform/lattice/tilted_law.hpp"
 
 namespace renyi::lattice {
@@ -209,8 +208,8 @@ TiltedSide tilted_side(const Setting& s, const NodeLaws& laws, Side side) {
 
 constexpr double kAlike = 1e-10;  // relative, of compositions of both sides that are made once
 
-// How much less, relatively, a composition's masses from below are than those from above, at most: with 1 - r of a node,
-// 1 - (1 - r)^count. Where a lattice holds all atoms that is the rounding of their masses.
+// How much less, relatively, a composition's masses from below are than those from above, at most: with 1 - r of a
+// node, 1 - (1 - r)^count. Where a lattice holds all atoms that is the rounding of their masses.
 double apart(const LossLayout& layout) {
     double log_share = 0.0;
     for (std::size_t i = 0; i < layout.pairs().size(); ++i) {

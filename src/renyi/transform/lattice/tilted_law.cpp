@@ -54,8 +54,8 @@ private:
         double a, c, error;  // error: relative, of both
     };
 
-    // Relative errors: products of terms to 6 u each, summed by lanes, 30 u; the tail beyond to 8 u more than its own, that
-    // of e^(-h b) being relative to a term that is small where h b is large.
+    // Relative errors: products of terms to 6 u each, summed by lanes, 30 u; the tail beyond to 8 u more than its own,
+    // that of e^(-h b) being relative to a term that is small where h b is large.
     Tail tail_from(std::size_t index) const noexcept {
         const std::size_t next = index / kBlock + 1, end = std::min(next * kBlock, masses_.size());
         const TwoSums near = two_products(masses_.data() + index, w_.data(), v_.data(), end - index);

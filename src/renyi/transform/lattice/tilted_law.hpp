@@ -75,8 +75,8 @@ inline double sum_of_weights(double theta, double step, double distance) noexcep
 
 // The composition of tilted parts, of sum about 1 each, on a window; what lies outside is folded into it. `base` is the
 // node at which all parts are at their first one. Outcomes whose losses are all in the bulk are left out.
-std::unique_ptr<const TailSums> compose(const std::vector<TiltedPart>& parts, Window window, std::int64_t base, double step, double theta,
-                                        FourierTransform& fourier);
+std::unique_ptr<const TailSums> compose(const std::vector<TiltedPart>& parts, Window window, std::int64_t base,
+                                        double step, double theta, FourierTransform& fourier);
 
 // Long compositions by their low frequencies alone.
 //
