@@ -1,5 +1,5 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +14,29 @@ _Array = npt.NDArray[np.float64]
 
 _LogDensity = Callable[[_Array], _Array]
 
+class _OfNumbers(Protocol):
+    def __call__(self, *numbers: float) -> Pair: ...
+
 class Pair:
-    @staticmethod
-    def gaussian(mu: float) -> Pair: ...
-    @staticmethod
-    def laplace(scale: float) -> Pair: ...
-    @staticmethod
-    def bounded_range(epsilon: float) -> Pair: ...
+    # Parameters: renyi/pair/noise/noises.hpp, renyi/pair/atoms.hpp.
+    gaussian: ClassVar[_OfNumbers]
+    laplace: ClassVar[_OfNumbers]
+    bounded_range: ClassVar[_OfNumbers]
+    gumbel: ClassVar[_OfNumbers]
+    generalised_gaussian: ClassVar[_OfNumbers]
+    student: ClassVar[_OfNumbers]
+    staircase: ClassVar[_OfNumbers]
+    discrete_gaussian: ClassVar[_OfNumbers]
+    discrete_laplace: ClassVar[_OfNumbers]
+    skellam: ClassVar[_OfNumbers]
+    sampled_group: ClassVar[_OfNumbers]
+    laplace_group: ClassVar[_OfNumbers]
+    discrete_laplace_group: ClassVar[_OfNumbers]
+    discrete_gaussian_group: ClassVar[_OfNumbers]
+    randomized_response: ClassVar[_OfNumbers]
+    response_against_uniform: ClassVar[_OfNumbers]
+    approximate_privacy: ClassVar[_OfNumbers]
+    allocation: ClassVar[_OfNumbers]
     @staticmethod
     def gaussian_mixture(
         weights: Sequence[float], means: Sequence[float], sigma: float
@@ -29,30 +45,6 @@ class Pair:
     def replaced_gaussian(
         weights: Sequence[float], means: Sequence[float], sigma: float
     ) -> Pair: ...
-    @staticmethod
-    def sampled_group(rate: float, sigma: float, records: int, others: int) -> Pair: ...
-    @staticmethod
-    def laplace_group(rate: float, scale: float, records: int, others: int) -> Pair: ...
-    @staticmethod
-    def discrete_laplace_group(
-        rate: float, scale: float, shift: int, records: int, others: int
-    ) -> Pair: ...
-    @staticmethod
-    def discrete_gaussian_group(
-        rate: float, scale: float, shift: int, records: int, others: int
-    ) -> Pair: ...
-    @staticmethod
-    def generalised_gaussian(shape: float, scale: float) -> Pair: ...
-    @staticmethod
-    def student(degrees: float, scale: float) -> Pair: ...
-    @staticmethod
-    def allocation(sigma: float, batches: float) -> Pair: ...
-    @staticmethod
-    def gumbel(scale: float) -> Pair: ...
-    @staticmethod
-    def skellam(variance: float, shift: int) -> Pair: ...
-    @staticmethod
-    def staircase(epsilon: float, gamma: float) -> Pair: ...
     @staticmethod
     def tabulated(
         log_p: _LogDensity,
@@ -68,16 +60,6 @@ class Pair:
     def bracketed(upper: Pair, lower: Pair) -> Pair: ...
     @staticmethod
     def discrete(p: _Array, q: _Array) -> Pair: ...
-    @staticmethod
-    def randomized_response(p: float, choices: int) -> Pair: ...
-    @staticmethod
-    def response_against_uniform(p: float, choices: int) -> Pair: ...
-    @staticmethod
-    def approximate_privacy(epsilon: float, delta: float) -> Pair: ...
-    @staticmethod
-    def discrete_gaussian(sigma: float, shift: int) -> Pair: ...
-    @staticmethod
-    def discrete_laplace(scale: float, shift: int) -> Pair: ...
     @staticmethod
     def product(parts: Iterable[tuple[Pair, int]]) -> Pair: ...
     @staticmethod
@@ -185,17 +167,17 @@ Route = Literal[
 
 def wide_brackets(brackets: _Array, rtol: float, /) -> list[int]: ...
 
-class SampledGaussianQuestions:
+class Questions:
     def delta_into(self, epsilons: _Array, out: _Array, known: _Array | None = None, /) -> None: ...
     def epsilon_into(self, deltas: _Array, out: _Array, known: _Array | None = None, /) -> None: ...
+
+class SampledGaussianQuestions(Questions):
     def rough_delta(self, epsilon: float, /) -> float: ...
     @property
     def route(self) -> Route: ...
 
-class AllocationQuestions:
+class AllocationQuestions(Questions):
     def __init__(self, sigma: float, batches: float, rate: float, remove: bool) -> None: ...
-    def delta_into(self, epsilons: _Array, out: _Array, known: _Array | None = None, /) -> None: ...
-    def epsilon_into(self, deltas: _Array, out: _Array, known: _Array | None = None, /) -> None: ...
 
 class SampledGaussianCurve:
     def __init__(self) -> None: ...

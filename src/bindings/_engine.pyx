@@ -31,9 +31,8 @@ cdef extern from "<span>" namespace "std" nogil:
     cdef cppclass ConstDoubles "std::span<const double>":
         ConstDoubles()
         ConstDoubles(const double*, size_t)
-    cdef cppclass Steps "std::span<const renyi::SampledStep>":
-        Steps()
-        Steps(const SampledStep*, size_t)
+        size_t size()
+        double operator[](size_t)
 
 cdef extern from "renyi/fp/bracket.hpp" namespace "renyi" nogil:
     cdef struct Bracket:
@@ -156,52 +155,40 @@ cdef extern from "renyi/capi/renyi.h" nogil:
 cdef double log_a(double q, double sigma, double alpha) noexcept nogil:
     return engine_log_a(q, sigma, alpha).value
 
-
 cdef double log_a_lower(double q, double sigma, double alpha) noexcept nogil:
     return lower(engine_log_a(q, sigma, alpha))
 
-
 cdef double log_a_upper(double q, double sigma, double alpha) noexcept nogil:
     return upper(engine_log_a(q, sigma, alpha))
-
 
 cdef double complex log_a_complex(double q, double sigma, double complex alpha) noexcept nogil:
     cdef cpp_complex[double] result = engine_log_a_complex(
         q, sigma, cpp_complex[double](alpha.real, alpha.imag))
     return result.real() + 1j * result.imag()
 
-
 cdef double rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept nogil:
     return engine_rdp(q, sigma, alpha).value
-
 
 cdef double rdp_sampled_gaussian_lower(double q, double sigma, double alpha) noexcept nogil:
     return lower(engine_rdp(q, sigma, alpha))
 
-
 cdef double rdp_sampled_gaussian_upper(double q, double sigma, double alpha) noexcept nogil:
     return upper(engine_rdp(q, sigma, alpha))
-
 
 cdef double rdp_sampled_gaussian_bound(double q, double sigma, double alpha) noexcept nogil:
     return engine_bound(q, sigma, alpha)
 
-
 cdef double rdp_gaussian(double sigma, double alpha) noexcept nogil:
     return engine_rdp_gaussian(sigma, alpha).value
-
 
 cdef double epsilon_lower(double q, double sigma, double count, double delta) noexcept nogil:
     return renyi_epsilon_lower(q, sigma, count, delta)
 
-
 cdef double epsilon_upper(double q, double sigma, double count, double delta) noexcept nogil:
     return renyi_epsilon_upper(q, sigma, count, delta)
 
-
 cdef double delta_lower(double q, double sigma, double count, double epsilon) noexcept nogil:
     return renyi_delta_lower(q, sigma, count, epsilon)
-
 
 cdef double delta_upper(double q, double sigma, double count, double epsilon) noexcept nogil:
     return renyi_delta_upper(q, sigma, count, epsilon)

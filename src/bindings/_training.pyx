@@ -36,8 +36,6 @@ cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
     void chacha20_groups(const ChaChaStream&, uint64_t first, size_t count, uint32_t* out)
     void wipe_stack "renyi::wipe_stack<renyi::kDrawStack>"()
     size_t kGroupWords
-
-cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
     cdef cppclass GeneratorState:
         ChaChaStream stream
         uint32_t buffer_used
@@ -52,6 +50,8 @@ cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
         uint64_t next64()
         GeneratorState state()
         void restore(const GeneratorState&)
+    cdef cppclass WordSource:
+        WordSource(const ChaChaStream&)
 
 cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
@@ -68,10 +68,8 @@ cdef extern from "renyi/sgd/rounded_noise.hpp" namespace "renyi" nogil:
         uint64_t by_first_words
         uint64_t by_double_precision
     int kResolution
-    Undecided add_noise(NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, float* numbers, size_t count,
-                        int threads)
-    Undecided add_noise(NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, double* numbers, size_t count,
-                        int threads)
+    Undecided add_noise[T](NoiseLaw, const ChaChaStream&, uint64_t first, const NoiseLattice&, T* numbers, size_t count,
+                           int threads)
 
 cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     cdef cppclass DiscreteGaussian:
@@ -83,21 +81,16 @@ cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
     void add_integer_noise[Law](const ChaChaStream&, const Law&, int64_t* out, size_t count, int threads)
 
 cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
-    cbool add_to_grid(const float* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
-                      int64_t* sum, int threads)
-    cbool add_to_grid(const double* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
-                      int64_t* sum, int threads)
-
-cdef extern from "renyi/sgd/generator.hpp" namespace "renyi" nogil:
-    cdef cppclass WordSource:
-        WordSource(const ChaChaStream&)
+    cbool add_to_grid[T](const T* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
+                         int64_t* sum, int threads)
 
 cdef extern from "renyi/sgd/samplers.hpp" namespace "renyi" nogil:
     int64_t kLargestPopulation
     vector[int64_t] poisson_sample(WordSource&, int64_t population, double rate) except +
     vector[int64_t] choose(WordSource&, int64_t population, int64_t size) except +
     void choose_repeated[T](WordSource&, int64_t population, T* out, size_t size)
-    void group_order "renyi::order_by_group"[G, R](const G* groups, size_t records, size_t count, int64_t* starts, R* order) except +
+    void group_order "renyi::order_by_group"[G, R](const G* groups, size_t records, size_t count, int64_t* starts,
+                                                   R* order) except +
     void shuffle(WordSource&, int64_t* order, size_t size)
 
 

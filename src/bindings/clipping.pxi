@@ -6,8 +6,6 @@ cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
         single
         twice
         brain
-
-cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
     cdef cppclass RowArray:
         RowArray(const void*, Element, Py_ssize_t, const vector[size_t]&, const vector[Py_ssize_t]&, cbool) except +
 
@@ -20,21 +18,6 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
     const size_t kMostRows
     const double kLargestBound
     double _sum_spacing "renyi::sum_spacing"(double bound)
-
-cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
-    cdef struct Lookups:
-        size_t rows
-        size_t times
-        size_t columns
-        const int64_t* tokens
-        const int64_t* order
-        const void* gradients
-        Element element
-        size_t threads
-    void _lookup_squares "renyi::lookup_squares"(const Lookups&, double* squares)
-    void _add_lookups "renyi::add_lookups"(const Lookups&, const double* weights, double spacing, double* sum)
-
-cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
     cdef cppclass ClipTask:
         size_t rows
         vector[RowArray] arrays
@@ -51,6 +34,19 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
         double* factors
         size_t threads
     void _clip_and_sum "renyi::clip_and_sum"(const ClipTask&) except +
+
+cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
+    cdef struct Lookups:
+        size_t rows
+        size_t times
+        size_t columns
+        const int64_t* tokens
+        const int64_t* order
+        const void* gradients
+        Element element
+        size_t threads
+    void _lookup_squares "renyi::lookup_squares"(const Lookups&, double* squares)
+    void _add_lookups "renyi::add_lookups"(const Lookups&, const double* weights, double spacing, double* sum)
 
 cdef extern from "renyi/sgd/fingerprint.hpp" namespace "renyi" nogil:
     uint64_t _fingerprint "renyi::fingerprint"(const void*, size_t, uint64_t)

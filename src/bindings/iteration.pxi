@@ -1,6 +1,6 @@
 # Amplification by iteration. The GIL is free in loops.
 
-cdef extern from "renyi/iteration/step_terms.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
         gaussian
         laplace
@@ -14,8 +14,6 @@ cdef extern from "renyi/iteration/step_terms.hpp" namespace "renyi" nogil:
         double complement_lower
         double decay_lower
     StepDivergence _step_divergence "renyi::step_divergence"(NoiseLaw, double, double, double)
-
-cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     cdef struct NoiseSchedule:
         const double* scales
         NoiseLaw law
@@ -24,8 +22,6 @@ cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
         double c1
         double c2
     void _step_scales "renyi::step_scales"(const NoiseSchedule&, double, int, double*)
-
-cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     double _shuffled_delta "renyi::shuffled_delta"(const IterationSetting&, double, double)
     cdef struct WorstStep:
         double delta

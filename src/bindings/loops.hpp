@@ -14,12 +14,12 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <utility>
 
 #include "renyi/capi/renyi.h"
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/loss/gaussian.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
-#include "renyi/loss/sampled_gaussian_rounded.hpp"
 
 namespace renyi::bindings {
 
@@ -56,6 +56,11 @@ T& at(char* base, npy_intp i, npy_intp step) noexcept {
     return *reinterpret_cast<T*>(base + i * step);
 }
 
+template <class Result, class... Arguments>
+constexpr int inputs_of(Result (*)(Arguments...)) noexcept {
+    return sizeof...(Arguments);
+}
+
 inline double nearest(Certified c) noexcept { return c.value; }
 inline double as_is(double x) noexcept { return x; }
 inline double lower_end(Bracket b) noexcept { return b.lower; }
@@ -66,26 +71,29 @@ inline double middle(Bracket b) noexcept {  // also where both ends are the same
 inline double first(LogADerivatives d) noexcept { return d.first; }
 inline double second(LogADerivatives d) noexcept { return d.second; }
 
-// out = Project(Kernel(a, b)); both arguments and the result are doubles.
-template <auto Kernel, auto Project, typename Gil>
-void binary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
+// out = Project(Kernel(arguments)), all of them doubles.
+template <auto Kernel, auto Project, typename Gil = GilRelease>
+void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
+    constexpr std::size_t n = inputs_of(Kernel);
     {
         [[maybe_unused]] Gil gil;
+        const auto call = [&]<std::size_t... k>(npy_intp i, std::index_sequence<k...>) {
+            return Project(Kernel(at<double>(args[k], i, steps[k])...));
+        };
         for (npy_intp i = 0; i < dimensions[0]; ++i)
-            at<double>(args[2], i, steps[2]) =
-                Project(Kernel(at<double>(args[0], i, steps[0]), at<double>(args[1], i, steps[1])));
+            at<double>(args[n], i, steps[n]) = call(i, std::make_index_sequence<n>{});
     }
     std::feclearexcept(FE_ALL_EXCEPT);
 }
 
-// out = Project(Kernel(q, sigma, alpha)); alpha and the result are of type T, double or complex.
-template <auto Kernel, auto Project, typename Gil = GilRelease, typename T = double>
-void ternary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
+// log_a at complex orders.
+inline void complex_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
     {
-        [[maybe_unused]] Gil gil;
+        GilRelease gil;
+        using Complex = std::complex<double>;
         for (npy_intp i = 0; i < dimensions[0]; ++i)
-            at<T>(args[3], i, steps[3]) = Project(Kernel(
-                at<double>(args[0], i, steps[0]), at<double>(args[1], i, steps[1]), at<T>(args[2], i, steps[2])));
+            at<Complex>(args[3], i, steps[3]) = log_a(
+                at<double>(args[0], i, steps[0]), at<double>(args[1], i, steps[1]), at<Complex>(args[2], i, steps[2]));
     }
     std::feclearexcept(FE_ALL_EXCEPT);
 }
@@ -110,64 +118,49 @@ void array_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, 
     std::feclearexcept(FE_ALL_EXCEPT);
 }
 
-// out = Kernel(q, sigma, steps, delta or epsilon): a number of the exact curve of a composition.
-template <auto Kernel>
-void quaternary_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
-    {
-        [[maybe_unused]] GilRelease gil;
-        for (npy_intp i = 0; i < dimensions[0]; ++i)
-            at<double>(args[4], i, steps[4]) =
-                Kernel(at<double>(args[0], i, steps[0]), at<double>(args[1], i, steps[1]),
-                       at<double>(args[2], i, steps[2]), at<double>(args[3], i, steps[3]));
-    }
-    std::feclearexcept(FE_ALL_EXCEPT);
-}
-
 using Kernel = void(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out);
 constexpr Kernel* kLogA = log_a;
 constexpr Kernel* kRdp = rdp_sampled_gaussian;
-using Complex = std::complex<double>;
-inline Complex complex_log_a(double q, double sigma, Complex alpha) noexcept { return log_a(q, sigma, alpha); }
 // The order of the add direction, at which 1 - alpha is exact.
 inline Certified log_b(double q, double sigma, double alpha) noexcept {
     return alpha >= 1.0 && alpha <= 1e6 ? log_a(q, sigma, 1.0 - alpha) : log_a(q, sigma, std::nan(""));
 }
-inline Complex as_complex(Complex z) noexcept { return z; }
 
+// A function with its two bounds, each of which may be missing.
 struct Ufunc {
     const char* name;
     int inputs;
-    int loops;
-    PyUFuncGenericFunction functions[2];
-    char types[8];  // of loop 1, then of loop 2
+    PyUFuncGenericFunction functions[4];  // nearest, that of complex numbers, lower, upper
 };
 
-constexpr char D = NPY_DOUBLE;
-constexpr char Z = NPY_CDOUBLE;
+// Of the arguments and the result: of a loop of doubles, and of that and the complex one.
+inline char types[] = {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,  NPY_DOUBLE,
+                       NPY_DOUBLE, NPY_DOUBLE, NPY_CDOUBLE, NPY_CDOUBLE};
 
-template <auto Kernel, auto Project, typename Gil = GilRelease>
-constexpr Ufunc ternary(const char* name) noexcept {
-    return {name, 3, 1, {ternary_loop<Kernel, Project, Gil>, nullptr}, {D, D, D, D}};
+template <auto Kernel, auto Project = as_is, typename Gil = GilRelease>
+constexpr Ufunc one(const char* name) noexcept {
+    return {name, inputs_of(Kernel), {loop<Kernel, Project, Gil>}};
 }
-
-template <auto Kernel, auto Project>
-constexpr Ufunc together(const char* name) noexcept {
-    return {name, 3, 1, {array_loop<Kernel, Project>, nullptr}, {D, D, D, D}};
-}
-
 template <auto Kernel>
-constexpr Ufunc rdp_of_gaussian(const char* name) noexcept {
-    return {name, 2, 1, {binary_loop<Kernel, as_is, KeepGil>, nullptr}, {D, D, D}};
+constexpr Ufunc certified(const char* name) noexcept {
+    return {name, inputs_of(Kernel), {loop<Kernel, nearest>, nullptr, loop<Kernel, lower>, loop<Kernel, upper>}};
 }
-
-template <auto Kernel, auto Project>
-constexpr Ufunc binary(const char* name) noexcept {
-    return {name, 2, 1, {binary_loop<Kernel, Project, GilRelease>, nullptr}, {D, D, D}};
-}
-
 template <auto Kernel>
-constexpr Ufunc quaternary(const char* name) noexcept {
-    return {name, 4, 1, {quaternary_loop<Kernel>, nullptr}, {D, D, D, D, D}};
+constexpr Ufunc bracketed(const char* name) noexcept {
+    return {name, inputs_of(Kernel), {loop<Kernel, middle>, nullptr, loop<Kernel, lower_end>, loop<Kernel, upper_end>}};
+}
+template <auto Kernel, auto Bounds>
+constexpr Ufunc with_bounds(const char* name) noexcept {
+    return {
+        name, inputs_of(Kernel), {loop<Kernel, nearest>, nullptr, loop<Bounds, lower_end>, loop<Bounds, upper_end>}};
+}
+template <auto Kernel>
+constexpr Ufunc together(const char* name, PyUFuncGenericFunction of_complex = nullptr) noexcept {
+    return {name, 3, {array_loop<Kernel, nearest>, of_complex, array_loop<Kernel, lower>, array_loop<Kernel, upper>}};
+}
+template <auto Lower, auto Upper>
+constexpr Ufunc only_bounds(const char* name) noexcept {
+    return {name, inputs_of(Lower), {nullptr, nullptr, loop<Lower, as_is>, loop<Upper, as_is>}};
 }
 
 template <Direction direction>
@@ -183,68 +176,33 @@ Bracket step_epsilon(double q, double sigma, double delta) noexcept {
     return single_step_epsilon({q, sigma, direction}, delta);
 }
 
-inline double rdp_gaussian_nearest(double sigma, double alpha) noexcept { return rdp_gaussian(sigma, alpha).value; }
-
 // NumPy keeps pointers into this table for the life of the process.
 inline Ufunc ufuncs[] = {
-    {"log_a",
-     3,
+    together<kLogA>("log_a", complex_loop),
+    certified<log_b>("log_b"),
+    certified<log_a_binomial>("log_a_binomial"),
+    certified<log_a_series>("log_a_series"),
+    certified<log_a_quadrature>("log_a_quadrature"),
+    one<log_a_nearest>("log_a_nearest"),
+    one<log_a_derivatives, first>("log_a_derivative"),
+    one<log_a_derivatives, second>("log_a_second_derivative"),
+    together<kRdp>("rdp_sampled_gaussian"),
+    one<rdp_sampled_gaussian_nearest>("rdp_sampled_gaussian_nearest"),
+    one<rdp_sampled_gaussian_bound, as_is, KeepGil>("rdp_sampled_gaussian_bound"),
+    {"rdp_gaussian",
      2,
-     {array_loop<kLogA, nearest>, ternary_loop<complex_log_a, as_complex, GilRelease, Complex>},
-     {D, D, D, D, D, D, Z, Z}},
-    together<kLogA, lower>("log_a_lower"),
-    together<kLogA, upper>("log_a_upper"),
-    ternary<log_b, nearest>("log_b"),
-    ternary<log_b, lower>("log_b_lower"),
-    ternary<log_b, upper>("log_b_upper"),
-    ternary<log_a_binomial, nearest>("log_a_binomial"),
-    ternary<log_a_binomial, lower>("log_a_binomial_lower"),
-    ternary<log_a_binomial, upper>("log_a_binomial_upper"),
-    ternary<log_a_series, nearest>("log_a_series"),
-    ternary<log_a_series, lower>("log_a_series_lower"),
-    ternary<log_a_series, upper>("log_a_series_upper"),
-    ternary<log_a_quadrature, nearest>("log_a_quadrature"),
-    ternary<log_a_quadrature, lower>("log_a_quadrature_lower"),
-    ternary<log_a_quadrature, upper>("log_a_quadrature_upper"),
-    ternary<log_a_nearest, as_is, GilRelease>("log_a_nearest"),
-    ternary<rdp_sampled_gaussian_nearest, as_is, GilRelease>("rdp_sampled_gaussian_nearest"),
-    ternary<log_a_derivatives, first>("log_a_derivative"),
-    ternary<log_a_derivatives, second>("log_a_second_derivative"),
-    together<kRdp, nearest>("rdp_sampled_gaussian"),
-    together<kRdp, lower>("rdp_sampled_gaussian_lower"),
-    together<kRdp, upper>("rdp_sampled_gaussian_upper"),
-    rdp_of_gaussian<rdp_gaussian_nearest>("rdp_gaussian"),
-    rdp_of_gaussian<rdp_gaussian_lower>("rdp_gaussian_lower"),
-    rdp_of_gaussian<rdp_gaussian_upper>("rdp_gaussian_upper"),
-    ternary<rdp_sampled_gaussian_bound, as_is, KeepGil>("rdp_sampled_gaussian_bound"),
-    binary<gaussian_delta, nearest>("gaussian_delta"),
-    binary<gaussian_delta_bounds, lower_end>("gaussian_delta_lower"),
-    binary<gaussian_delta_bounds, upper_end>("gaussian_delta_upper"),
-    binary<gaussian_epsilon, middle>("gaussian_epsilon"),
-    binary<gaussian_epsilon, lower_end>("gaussian_epsilon_lower"),
-    binary<gaussian_epsilon, upper_end>("gaussian_epsilon_upper"),
-    binary<gaussian_mu, middle>("gaussian_mu"),
-    binary<gaussian_mu, lower_end>("gaussian_mu_lower"),
-    binary<gaussian_mu, upper_end>("gaussian_mu_upper"),
-    binary<gaussian_tradeoff, nearest>("gaussian_tradeoff"),
-    binary<gaussian_tradeoff_bounds, lower_end>("gaussian_tradeoff_lower"),
-    binary<gaussian_tradeoff_bounds, upper_end>("gaussian_tradeoff_upper"),
-    ternary<step_delta<Direction::remove>, nearest>("sampled_gaussian_delta_remove"),
-    ternary<step_delta_bounds<Direction::remove>, lower_end>("sampled_gaussian_delta_remove_lower"),
-    ternary<step_delta_bounds<Direction::remove>, upper_end>("sampled_gaussian_delta_remove_upper"),
-    ternary<step_delta<Direction::add>, nearest>("sampled_gaussian_delta_add"),
-    ternary<step_delta_bounds<Direction::add>, lower_end>("sampled_gaussian_delta_add_lower"),
-    ternary<step_delta_bounds<Direction::add>, upper_end>("sampled_gaussian_delta_add_upper"),
-    ternary<step_epsilon<Direction::remove>, middle>("sampled_gaussian_epsilon_remove"),
-    ternary<step_epsilon<Direction::remove>, lower_end>("sampled_gaussian_epsilon_remove_lower"),
-    ternary<step_epsilon<Direction::remove>, upper_end>("sampled_gaussian_epsilon_remove_upper"),
-    ternary<step_epsilon<Direction::add>, middle>("sampled_gaussian_epsilon_add"),
-    ternary<step_epsilon<Direction::add>, lower_end>("sampled_gaussian_epsilon_add_lower"),
-    ternary<step_epsilon<Direction::add>, upper_end>("sampled_gaussian_epsilon_add_upper"),
-    quaternary<renyi_epsilon_lower>("dp_sgd_epsilon_lower"),
-    quaternary<renyi_epsilon_upper>("dp_sgd_epsilon_upper"),
-    quaternary<renyi_delta_lower>("dp_sgd_delta_lower"),
-    quaternary<renyi_delta_upper>("dp_sgd_delta_upper"),
+     {loop<rdp_gaussian, nearest, KeepGil>, nullptr, loop<rdp_gaussian_lower, as_is, KeepGil>,
+      loop<rdp_gaussian_upper, as_is, KeepGil>}},
+    with_bounds<gaussian_delta, gaussian_delta_bounds>("gaussian_delta"),
+    bracketed<gaussian_epsilon>("gaussian_epsilon"),
+    bracketed<gaussian_mu>("gaussian_mu"),
+    with_bounds<gaussian_tradeoff, gaussian_tradeoff_bounds>("gaussian_tradeoff"),
+    with_bounds<step_delta<Direction::remove>, step_delta_bounds<Direction::remove>>("sampled_gaussian_delta_remove"),
+    with_bounds<step_delta<Direction::add>, step_delta_bounds<Direction::add>>("sampled_gaussian_delta_add"),
+    bracketed<step_epsilon<Direction::remove>>("sampled_gaussian_epsilon_remove"),
+    bracketed<step_epsilon<Direction::add>>("sampled_gaussian_epsilon_add"),
+    only_bounds<renyi_epsilon_lower, renyi_epsilon_upper>("dp_sgd_epsilon"),
+    only_bounds<renyi_delta_lower, renyi_delta_upper>("dp_sgd_delta"),
 };
 
 }  // namespace renyi::bindings

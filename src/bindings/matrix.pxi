@@ -9,11 +9,6 @@ cdef extern from "renyi/matrix/toeplitz.hpp" namespace "renyi" nogil:
                                           double* gradient) except +
     void _solve_buffered "renyi::solve_buffered"(const double* weights, const double* decays, size_t count,
                                                  double* buffers, double* x, size_t n)
-
-cdef extern from "renyi/matrix/stream.hpp" namespace "renyi" nogil:
-    double _selection "renyi::best_selection"(const double* x, size_t n, size_t separation, size_t most, double* work)
-
-cdef extern from "renyi/matrix/toeplitz.hpp" namespace "renyi" nogil:
     const size_t kMostBuffers
     cdef struct BufferedSetting:
         size_t buffers
@@ -31,19 +26,14 @@ cdef extern from "renyi/matrix/stream.hpp" namespace "renyi" nogil:
         double scale
         size_t size
         int threads
+    double _selection "renyi::best_selection"(const double* x, size_t n, size_t separation, size_t most, double* work)
     const size_t kNone
-    void _banded "renyi::add_banded_noise"(const NoiseStep&, const double* taps, size_t slots, size_t newest,
-                                           cbool inverse, float* buffers, float* numbers)
-    void _banded "renyi::add_banded_noise"(const NoiseStep&, const double* taps, size_t slots, size_t newest,
-                                           cbool inverse, double* buffers, double* numbers)
-    void _buffered "renyi::add_buffered_noise"(const NoiseStep&, const double* weights, const double* decays,
-                                               size_t slots, double* buffers, float* numbers)
-    void _buffered "renyi::add_buffered_noise"(const NoiseStep&, const double* weights, const double* decays,
-                                               size_t slots, double* buffers, double* numbers)
-    void _tree "renyi::add_tree_noise"(const NoiseStep&, const double* own, const cbool* sibling, size_t levels,
-                                       size_t newest, float* buffers, float* numbers)
-    void _tree "renyi::add_tree_noise"(const NoiseStep&, const double* own, const cbool* sibling, size_t levels,
-                                       size_t newest, double* buffers, double* numbers)
+    void _banded "renyi::add_banded_noise"[T](const NoiseStep&, const double* taps, size_t slots, size_t newest,
+                                              cbool inverse, T* buffers, T* numbers)
+    void _buffered "renyi::add_buffered_noise"[T](const NoiseStep&, const double* weights, const double* decays,
+                                                  size_t slots, double* buffers, T* numbers)
+    void _tree "renyi::add_tree_noise"[T](const NoiseStep&, const double* own, const cbool* sibling, size_t levels,
+                                          size_t newest, T* buffers, T* numbers)
 
 MOST_BUFFERS = kMostBuffers
 
@@ -100,8 +90,8 @@ def buffered_nodes(const double[::1] p):
     return theta, omega
 
 
-# Correlated noise. What is kept of a stream changes within one call, with the count of steps in `taken`: no signal comes
-# between, so that an interruption finds a step taken or not.
+# Correlated noise. What is kept of a stream changes within one call, with the count of steps in `taken`: no signal
+# comes between, so that an interruption finds a step taken or not.
 
 
 cdef NoiseStep step_of(ChaCha20 source, double scale, size_t size, int threads) except *:

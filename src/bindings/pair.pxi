@@ -1,6 +1,9 @@
 # Pairs of distributions, and the lattices that compose their losses.
 
+from functools import partial
 from weakref import WeakValueDictionary
+
+from libcpp.string cimport string
 
 cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
     cdef struct Span:
@@ -26,11 +29,6 @@ cdef extern from "renyi/pair/operations/basic.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
         double weight
         PairPointer pair
-
-cdef extern from "renyi/pair/operations/product.hpp" namespace "renyi" nogil:
-    cdef struct RepeatedPair:
-        PairPointer pair
-        int64_t count
 
 cdef extern from "renyi/pair/operations/replacement.hpp" namespace "renyi" nogil:
     cdef struct TruncatedSampling:
@@ -75,13 +73,13 @@ cdef extern from * nogil:
     """
     #include "renyi/curve/allocation_curve.hpp"
     #include "renyi/pair/atoms.hpp"
-    #include "renyi/pair/noise/even_noise.hpp"
-    #include "renyi/pair/noise/exponential_loss.hpp"
-    #include "renyi/pair/noise/integer_noise.hpp"
-    #include "renyi/pair/noise/normal_mixtures.hpp"
-    #include "renyi/pair/noise/sampled_groups.hpp"
-    #include "renyi/pair/operations/allocation.hpp"
+    #include "renyi/pair/noise/noises.hpp"
+    #include "renyi/pair/operations/basic.hpp"
     #include "renyi/pair/operations/replacement.hpp"
+
+    #include <functional>
+    #include <map>
+    #include <string>
 
     namespace {
 
@@ -94,54 +92,54 @@ cdef extern from * nogil:
         return pair->spans(above ? renyi::Side::upper : renyi::Side::lower, renyi::Coarse{});
     }
 
-    renyi::PairPointer make_laplace(double scale) {
-        return make_pair<renyi::ExponentialLoss>(renyi::ExponentialLoss::laplace(scale));
+    using Numbers = std::vector<double>;
+    using Maker = std::function<renyi::PairPointer(const Numbers&)>;
+
+    template <class... A>
+    Maker by(renyi::PairPointer (*make)(A...)) {
+        return [make](const Numbers& x) {
+            const auto call = [&]<std::size_t... i>(std::index_sequence<i...>) {
+                return make(static_cast<A>(x.at(i))...);
+            };
+            return call(std::index_sequence_for<A...>{});
+        };
     }
-    renyi::PairPointer make_bounded_range(double epsilon) {
-        return make_pair<renyi::ExponentialLoss>(renyi::ExponentialLoss::bounded_range(epsilon));
-    }
-    renyi::PairPointer make_gaussian_mixture(const std::vector<double>& weights, const std::vector<double>& means,
-                                             double sigma) {
-        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::mixture(weights, means, sigma));
-    }
-    renyi::PairPointer make_replaced_gaussian(const std::vector<double>& weights, const std::vector<double>& means,
-                                              double sigma) {
-        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::replaced(weights, means, sigma));
-    }
-    renyi::PairPointer make_sampled_group(double rate, double sigma, int records, int others) {
-        return make_pair<renyi::NormalMixtures>(renyi::NormalMixtures::group({rate, sigma, 1.0, records}, others));
+
+    renyi::PairPointer pair_of_numbers(const std::string& name, const Numbers& numbers) {
+        static const std::map<std::string, Maker> makers{
+            {"gaussian", by(renyi::gaussian_noise)},
+            {"laplace", by(renyi::laplace_noise)},
+            {"bounded_range", by(renyi::bounded_range)},
+            {"gumbel", by(renyi::gumbel_noise)},
+            {"generalised_gaussian", by(renyi::generalised_gaussian_noise)},
+            {"student", by(renyi::student_noise)},
+            {"staircase", by(renyi::staircase_noise)},
+            {"discrete_gaussian", by(renyi::discrete_gaussian)},
+            {"discrete_laplace", by(renyi::discrete_laplace)},
+            {"skellam", by(renyi::skellam_noise)},
+            {"sampled_group", by(renyi::gaussian_group)},
+            {"laplace_group", by(renyi::laplace_group)},
+            {"discrete_laplace_group", by(renyi::discrete_laplace_group)},
+            {"discrete_gaussian_group", by(renyi::discrete_gaussian_group)},
+            {"randomized_response", by(renyi::randomized_response)},
+            {"response_against_uniform", by(renyi::response_against_uniform)},
+            {"approximate_privacy", by(renyi::approximate_privacy)},
+            {"allocation", [](const Numbers& x) { return make_pair<renyi::AllocationPair>(x.at(0), x.at(1)); }},
+        };
+        return makers.at(name)(numbers);
     }
 
     }  // namespace
     """
     Spans cpp_spans "coarse_spans"(const PairPointer&, cbool above)
-    PairPointer make_laplace(double scale)
-    PairPointer make_bounded_range(double epsilon)
-    PairPointer make_gaussian "make_pair<renyi::GaussianPair>"(double mu)
-    PairPointer make_gaussian_mixture(vector[double] weights, vector[double] means, double sigma)
-    PairPointer make_replaced_gaussian(vector[double] weights, vector[double] means, double sigma)
-    PairPointer make_sampled_group(double rate, double sigma, int records, int others)
-    PairPointer make_allocation "make_pair<renyi::AllocationPair>"(double sigma, double batches)
-    PairPointer make_allocated "make_pair<renyi::AllocatedPair>"(PairPointer base, double steps)
-    PairPointer make_gumbel "make_pair<renyi::GumbelPair>"(double scale)
+    PairPointer pair_of_numbers(string name, vector[double] numbers) except +
+    PairPointer gaussian_mixture "renyi::gaussian_mixture"(vector[double] weights, vector[double] means, double sigma)
+    PairPointer replaced_gaussian "renyi::replaced_gaussian"(vector[double] weights, vector[double] means, double sigma)
+    PairPointer allocated_pair "renyi::allocated_pair"(PairPointer base, double steps)
     PairPointer discrete_pair "renyi::discrete_pair"(const vector[double]& p, const vector[double]& q)
-    PairPointer randomized_response "renyi::randomized_response"(double p, int64_t choices)
-    PairPointer response_against_uniform "renyi::response_against_uniform"(double p, int64_t choices)
-    PairPointer approximate_privacy "renyi::approximate_privacy"(double epsilon, double delta)
-    PairPointer discrete_gaussian "renyi::discrete_gaussian"(double sigma, int64_t shift)
-    PairPointer laplace_group "renyi::laplace_group"(double rate, double scale, int records, int others)
-    PairPointer discrete_laplace_group "renyi::discrete_laplace_group"(double rate, double scale, int64_t shift,
-                                                                       int records, int others)
-    PairPointer discrete_gaussian_group "renyi::discrete_gaussian_group"(double rate, double scale, int64_t shift,
-                                                                         int records, int others)
-    PairPointer discrete_laplace "renyi::discrete_laplace"(double scale, int64_t shift)
-    PairPointer generalised_gaussian_noise "renyi::generalised_gaussian_noise"(double shape, double scale)
-    PairPointer student_noise "renyi::student_noise"(double degrees, double scale)
-    PairPointer skellam_noise "renyi::skellam_noise"(double variance, int shift)
-    PairPointer staircase_noise "renyi::staircase_noise"(double epsilon, double gamma)
-    PairPointer make_mixed "make_pair<renyi::MixedPair>"(vector[WeightedPair] parts)
-    PairPointer make_spliced "make_pair<renyi::SplicedPair>"(PairPointer base, double rate)
-    PairPointer product_pair "renyi::product_pair"(const vector[RepeatedPair]& parts)
+    PairPointer mixed_pair "renyi::mixed_pair"(vector[WeightedPair] parts)
+    PairPointer spliced_pair "renyi::spliced_pair"(PairPointer base, double rate)
+    PairPointer product_pair "renyi::product_pair"(const vector[CountedPair]& parts)
     PairPointer make_bracketed "make_pair<renyi::BracketedPair>"(PairPointer upper, PairPointer lower)
 
 
@@ -173,6 +171,11 @@ cdef Pair only_one(tuple arguments, PairPointer pair):
     return _alive.setdefault(arguments, wrapped(move(pair)))
 
 
+def _of_numbers(str name, *numbers):
+    """A pair of noises.hpp or atoms.hpp, or one epoch of random allocation of Gaussian noise, by its name."""
+    return only_one((name, *numbers), pair_of_numbers(name.encode(), numbers))
+
+
 def _values(function, places):
     found = np.ascontiguousarray(function(places), dtype=np.float64)
     if found.shape != places.shape:
@@ -192,87 +195,39 @@ cdef class Pair:
     def __init__(self):
         raise TypeError("made by the static methods of Pair")
 
-    @staticmethod
-    def gaussian(double mu):
-        """(N(mu, 1), N(0, 1))."""
-        return only_one(("gaussian", mu), make_gaussian(mu))
-
-    @staticmethod
-    def laplace(double scale):
-        """Laplace noise of the given scale on a query moved by 1."""
-        return only_one(("laplace", scale), make_laplace(scale))
-
-    @staticmethod
-    def bounded_range(double epsilon):
-        """What dominates every mechanism whose loss lies in some interval of length epsilon."""
-        return only_one(("bounded_range", epsilon), make_bounded_range(epsilon))
+    # Of numbers: (mu), (scale), (epsilon), (scale), (shape, scale), (degrees, scale), (epsilon, gamma); of noise on
+    # integers (scale, shift), Skellam's (variance, shift); of groups (rate, scale, [shift,] records, others); of
+    # responses (p, choices); (epsilon, delta); and (sigma, batches).
+    gaussian = partial(_of_numbers, "gaussian")
+    laplace = partial(_of_numbers, "laplace")
+    bounded_range = partial(_of_numbers, "bounded_range")
+    gumbel = partial(_of_numbers, "gumbel")
+    generalised_gaussian = partial(_of_numbers, "generalised_gaussian")
+    student = partial(_of_numbers, "student")
+    staircase = partial(_of_numbers, "staircase")
+    discrete_gaussian = partial(_of_numbers, "discrete_gaussian")
+    discrete_laplace = partial(_of_numbers, "discrete_laplace")
+    skellam = partial(_of_numbers, "skellam")
+    sampled_group = partial(_of_numbers, "sampled_group")
+    laplace_group = partial(_of_numbers, "laplace_group")
+    discrete_laplace_group = partial(_of_numbers, "discrete_laplace_group")
+    discrete_gaussian_group = partial(_of_numbers, "discrete_gaussian_group")
+    randomized_response = partial(_of_numbers, "randomized_response")
+    response_against_uniform = partial(_of_numbers, "response_against_uniform")
+    approximate_privacy = partial(_of_numbers, "approximate_privacy")
+    allocation = partial(_of_numbers, "allocation")
 
     @staticmethod
     def gaussian_mixture(weights, means, double sigma):
         """(sum of w N(m, sigma^2), N(0, sigma^2))."""
         arguments = ("gaussian_mixture", tuple(weights), tuple(means), sigma)
-        return only_one(arguments, make_gaussian_mixture(weights, means, sigma))
+        return only_one(arguments, gaussian_mixture(weights, means, sigma))
 
     @staticmethod
     def replaced_gaussian(weights, means, double sigma):
         """(sum of w N(-m, sigma^2), sum of w N(m, sigma^2)), means of one sign."""
         arguments = ("replaced_gaussian", tuple(weights), tuple(means), sigma)
-        return only_one(arguments, make_replaced_gaussian(weights, means, sigma))
-
-    @staticmethod
-    def sampled_group(double rate, double sigma, int records, int others):
-        """The same of records that each enter a sample by their own coin, against others that move in the other
-        direction; 0: against none."""
-        arguments = ("sampled_group", rate, sigma, records, others)
-        return only_one(arguments, make_sampled_group(rate, sigma, records, others))
-
-    @staticmethod
-    def laplace_group(double rate, double scale, int records, int others):
-        """The same with Laplace noise; (records + others) / scale <= 500."""
-        arguments = ("laplace_group", rate, scale, records, others)
-        return only_one(arguments, laplace_group(rate, scale, records, others))
-
-    @staticmethod
-    def discrete_laplace_group(double rate, double scale, int64_t shift, int records, int others):
-        """The same with discrete Laplace noise on an integer that a record moves by `shift`."""
-        arguments = ("discrete_laplace_group", rate, scale, shift, records, others)
-        return only_one(arguments, discrete_laplace_group(rate, scale, shift, records, others))
-
-    @staticmethod
-    def discrete_gaussian_group(double rate, double scale, int64_t shift, int records, int others):
-        """The same with discrete Gaussian noise on an integer that a record moves by `shift`."""
-        arguments = ("discrete_gaussian_group", rate, scale, shift, records, others)
-        return only_one(arguments, discrete_gaussian_group(rate, scale, shift, records, others))
-
-    @staticmethod
-    def generalised_gaussian(double shape, double scale):
-        """Noise of density proportional to e^(-(|x|/scale)^shape) on a query moved by 1."""
-        return only_one(("generalised_gaussian", shape, scale), generalised_gaussian_noise(shape, scale))
-
-    @staticmethod
-    def student(double degrees, double scale):
-        """Student's t noise on a query moved by 1."""
-        return only_one(("student", degrees, scale), student_noise(degrees, scale))
-
-    @staticmethod
-    def allocation(double sigma, double batches):
-        """One epoch of random allocation to so many batches with Gaussian noise: with the record against without."""
-        return only_one(("allocation", sigma, batches), make_allocation(sigma, batches))
-
-    @staticmethod
-    def gumbel(double scale):
-        """Gumbel noise: P around 1, Q around 0."""
-        return only_one(("gumbel", scale), make_gumbel(scale))
-
-    @staticmethod
-    def skellam(double variance, int shift):
-        """Skellam noise on an integer moved by `shift`."""
-        return only_one(("skellam", variance, shift), skellam_noise(variance, shift))
-
-    @staticmethod
-    def staircase(double epsilon, double gamma):
-        """Staircase noise on a query moved by 1."""
-        return only_one(("staircase", epsilon, gamma), staircase_noise(epsilon, gamma))
+        return only_one(arguments, replaced_gaussian(weights, means, sigma))
 
     @staticmethod
     def tabulated(log_p, log_q, double start, double end, breaks, double tolerance):
@@ -306,7 +261,7 @@ cdef class Pair:
         for weight, pair in zip(weights, pairs, strict=True):
             one = pair
             parts.push_back(WeightedPair(weight, one.pair))
-        return only_one(("mixed", tuple(weights), tuple(pairs)), make_mixed(parts))
+        return only_one(("mixed", tuple(weights), tuple(pairs)), mixed_pair(parts))
 
     @staticmethod
     def bracketed(Pair upper, Pair lower):
@@ -327,38 +282,13 @@ cdef class Pair:
         return only_one(arguments, discrete_pair(first, second))
 
     @staticmethod
-    def randomized_response(double p, int64_t choices):
-        """The true one of several answers with probability p; two records of different answers."""
-        return only_one(("randomized_response", p, choices), randomized_response(p, choices))
-
-    @staticmethod
-    def response_against_uniform(double p, int64_t choices):
-        """The true one of several answers with probability p, against a uniform one."""
-        return only_one(("response_against_uniform", p, choices), response_against_uniform(p, choices))
-
-    @staticmethod
-    def approximate_privacy(double epsilon, double delta):
-        """What dominates every (epsilon, delta)-private mechanism; epsilon in [0, 700]."""
-        return only_one(("approximate_privacy", epsilon, delta), approximate_privacy(epsilon, delta))
-
-    @staticmethod
-    def discrete_gaussian(double sigma, int64_t shift):
-        """Discrete Gaussian noise on an integer moved by `shift`."""
-        return only_one(("discrete_gaussian", sigma, shift), discrete_gaussian(sigma, shift))
-
-    @staticmethod
-    def discrete_laplace(double scale, int64_t shift):
-        """Discrete Laplace noise on an integer moved by `shift`; shift / scale <= 700."""
-        return only_one(("discrete_laplace", scale, shift), discrete_laplace(scale, shift))
-
-    @staticmethod
     def product(parts):
         """Independent releases on the same data: (pair, count), at least one use each."""
-        cdef vector[RepeatedPair] found
+        cdef vector[CountedPair] found
         cdef Pair one
         for pair, count in parts:
             one = pair
-            found.push_back(RepeatedPair(one.pair, count))
+            found.push_back(CountedPair(one.pair, count))
         return only_one(("product", *parts), product_pair(found))
 
     @staticmethod
@@ -369,7 +299,7 @@ cdef class Pair:
         its removal where the size of the sample varies. `attained` is what fixed neighbours have:
         the base sampled, where records may be replaced by one that counts for nothing.
         """
-        return only_one(("spliced", base, rate, attained), make_bracketed(make_spliced(base.pair, rate), attained.pair))
+        return only_one(("spliced", base, rate, attained), make_bracketed(spliced_pair(base.pair, rate), attained.pair))
 
     @staticmethod
     def truncated_poisson(pair_at, double rate, double limit, double population):
@@ -422,14 +352,14 @@ cdef class Pair:
 
     def allocated(self, double steps):
         """One epoch of random allocation to so many steps: with the record against without."""
-        return only_one(("allocated", self, steps), make_allocated(self.pair, steps))
+        return only_one(("allocated", self, steps), allocated_pair(self.pair, steps))
 
     def sampled(self, double rate):
         """((1 - rate) Q + rate P, Q)."""
         return only_one(("sampled", self, rate), self.pair.get().sampled(rate))
 
     def moment(self):
-        """The Rényi curve of (P, Q), or an upper bound of it; None where its losses have no bound and no form is known."""
+        """The Rényi curve of (P, Q) or an upper bound; None where its losses have no bound and no form is known."""
         cdef CurvePointer found = self.pair.get().moment(Direction.remove)
         return wrapped_curve(move(found)) if found else None
 
@@ -439,7 +369,7 @@ cdef class Pair:
         return self.pair.get().symmetric()
 
     def spans(self, losses, bint lower=False):
-        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at increasing losses; infinite, null."""
+        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at losses; infinite, null."""
         cdef Spans found = spans_at(self.pair.get()[0], CppSide.lower if lower else CppSide.upper, losses)
         rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
         infinite, null = found.infinite, found.null
@@ -548,20 +478,19 @@ cdef class LossComposition:
 
     def delta_bounds(self, double epsilon, double known=0.0):
         """Numbers that enclose delta(epsilon), perhaps roughly if a quick bound proves `known`."""
-        cdef CallbackFourier* fourier = new CallbackFourier(forward, inverse)
-        cdef unique_ptr[CallbackFourier] owner
-        owner.reset(fourier)
-        cdef Bracket found
-        with nogil:
-            found = self.composition.get().delta(epsilon, fourier[0], known)
-        return found.lower, found.upper
+        return self.answer(False, epsilon, known)
 
     def epsilon_bounds(self, double delta, double known=0.0):
         """Numbers that enclose the least epsilon with delta(epsilon) <= delta; `known` as for `delta_bounds`."""
-        cdef CallbackFourier* fourier = new CallbackFourier(forward, inverse)
-        cdef unique_ptr[CallbackFourier] owner
-        owner.reset(fourier)
+        return self.answer(True, delta, known)
+
+    cdef answer(self, bint of_epsilon, double asked, double known):
+        cdef unique_ptr[CallbackFourier] fourier
+        fourier.reset(new CallbackFourier(forward, inverse))
         cdef Bracket found
         with nogil:
-            found = self.composition.get().epsilon(delta, fourier[0], known)
+            if of_epsilon:
+                found = self.composition.get().epsilon(asked, deref(fourier), known)
+            else:
+                found = self.composition.get().delta(asked, deref(fourier), known)
         return found.lower, found.upper

@@ -10,12 +10,13 @@ cdef extern from "renyi/curve/privacy_curve.hpp" namespace "renyi" nogil:
     cdef enum class Route(int):
         pass
     cdef cppclass PrivacyCurve:
-        PrivacyCurve(Steps, SampledPair) except +
+        PrivacyCurve(const vector[SampledStep]&, SampledPair) except +
         void delta(ConstDoubles epsilons, ConstDoubles known, Bracket*) except +
         void epsilon(ConstDoubles deltas, ConstDoubles known, Bracket*) except +
         double rough_delta(double epsilon)
         Route route()
-    void curve_epsilon_after(Steps, Steps, SampledPair, ConstDoubles times, double delta, Bracket*) except +
+    void curve_epsilon_after(const vector[SampledStep]&, const vector[SampledStep]&, SampledPair, ConstDoubles times,
+                             double delta, Bracket*) except +
 
 
 cdef extern from "renyi/curve/allocation_curve.hpp" namespace "renyi" nogil:
@@ -55,39 +56,49 @@ def wide_brackets(const double[:, ::1] brackets, double rtol):
     return found
 
 
-cdef class SampledGaussianQuestions:
-    """Questions to the curve of one direction that share their work. For one thread at a time.
+cdef class Questions:
+    """Questions to one curve in one direction. For one thread at a time.
 
-    Certified brackets go into rows lower and upper of an array. Epsilons are of either sign. If a quick
-    bound proves that ``known[i]`` is valid, it may be the upper end.
+    Certified brackets go into rows lower and upper of an array. If a quick bound proves that ``known[i]`` is valid, it
+    may be the upper end.
     """
+
+    def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
+        """Answer delta at every epsilon, in any order."""
+        self.answer(False, epsilons, out, known)
+
+    def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
+        """Answer epsilon at every delta in [0, 1], in any order."""
+        self.answer(True, deltas, out, known)
+
+    cdef answer(self, bint of_epsilon, const double[::1] asked, double[:, ::1] out, const double[::1] known):
+        cdef vector[Bracket] answers
+        cdef ConstDoubles places = view(asked), limits
+        if known is not None:
+            limits = view(known)
+        answers.resize(asked.shape[0])
+        with nogil:
+            self.find(of_epsilon, places, limits, answers.data())
+        unpack(answers, out)
+
+    cdef int find(self, bint of_epsilon, ConstDoubles places, ConstDoubles known, Bracket* answers) except -1 nogil:
+        return 0
+
+
+cdef class SampledGaussianQuestions(Questions):
+    """Of steps that share their work. Epsilons are of either sign."""
 
     cdef unique_ptr[PrivacyCurve] curve
 
     def __init__(self):
         raise TypeError("SampledGaussianCurve.questions makes these")
 
-    def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
-        """Answer delta at every epsilon, in any order; `known[i]`, if a quick bound proves it, may be the upper end."""
-        cdef vector[Bracket] answers
-        cdef ConstDoubles asked = view(epsilons), limits
-        if known is not None:
-            limits = view(known)
-        answers.resize(epsilons.shape[0])
-        with nogil:
-            deref(self.curve).delta(asked, limits, answers.data())
-        unpack(answers, out)
-
-    def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
-        """Answer epsilon at every delta in [0, 1], in any order; `known` as for delta."""
-        cdef vector[Bracket] answers
-        cdef ConstDoubles asked = view(deltas), limits
-        if known is not None:
-            limits = view(known)
-        answers.resize(deltas.shape[0])
-        with nogil:
-            deref(self.curve).epsilon(asked, limits, answers.data())
-        unpack(answers, out)
+    cdef int find(self, bint of_epsilon, ConstDoubles places, ConstDoubles known, Bracket* answers) except -1 nogil:
+        if of_epsilon:
+            deref(self.curve).epsilon(places, known, answers)
+        else:
+            deref(self.curve).delta(places, known, answers)
+        return 0
 
     def rough_delta(self, double epsilon):
         """Return a certified upper bound of delta, quickly."""
@@ -106,7 +117,7 @@ cdef class SampledGaussianCurve(CountedSteps):
         """Return the curve of the steps so far, to be asked."""
         cdef SampledGaussianQuestions result = SampledGaussianQuestions.__new__(SampledGaussianQuestions)
         cdef vector[SampledStep] steps = self.parts.composition().steps
-        result.curve.reset(new PrivacyCurve(Steps(steps.data(), steps.size()), pair_of(pair)))
+        result.curve.reset(new PrivacyCurve(steps, pair_of(pair)))
         return result
 
     def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, str pair,
@@ -115,17 +126,16 @@ cdef class SampledGaussianCurve(CountedSteps):
         cdef vector[SampledStep] steps = self.parts.composition().steps
         cdef vector[SampledStep] more = repeated.parts.composition().steps
         cdef vector[Bracket] answers
-        cdef size_t n = times.shape[0]
-        answers.resize(n)
+        cdef ConstDoubles places = view(times)
+        answers.resize(times.shape[0])
         cdef SampledPair which = pair_of(pair)
         with nogil:
-            curve_epsilon_after(Steps(steps.data(), steps.size()), Steps(more.data(), more.size()),
-                                which, ConstDoubles(&times[0] if n else NULL, n), delta, answers.data())
+            curve_epsilon_after(steps, more, which, places, delta, answers.data())
         unpack(answers, out)
 
 
-cdef class AllocationQuestions:
-    """Questions to the curve of one epoch of random allocation in one direction, as `SampledGaussianQuestions`."""
+cdef class AllocationQuestions(Questions):
+    """Of one epoch of random allocation, for epsilon >= 0."""
 
     cdef unique_ptr[AllocationCurve] curve
     cdef Direction direction
@@ -134,22 +144,13 @@ cdef class AllocationQuestions:
         self.curve.reset(new AllocationCurve(sigma, batches, rate))
         self.direction = Direction.remove if remove else Direction.add
 
-    def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
-        """Answer delta at every epsilon >= 0."""
-        cdef vector[Bracket] answers
-        cdef Py_ssize_t i
-        answers.resize(epsilons.shape[0])
-        with nogil:
-            for i in range(epsilons.shape[0]):
-                answers[i] = deref(self.curve).delta(epsilons[i], self.direction, 0.0 if known is None else known[i])
-        unpack(answers, out)
-
-    def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
-        """Answer the least epsilon >= 0 at every delta in [0, 1]."""
-        cdef vector[Bracket] answers
-        cdef Py_ssize_t i
-        answers.resize(deltas.shape[0])
-        with nogil:
-            for i in range(deltas.shape[0]):
-                answers[i] = deref(self.curve).epsilon(deltas[i], self.direction, 0.0 if known is None else known[i])
-        unpack(answers, out)
+    cdef int find(self, bint of_epsilon, ConstDoubles places, ConstDoubles known, Bracket* answers) except -1 nogil:
+        cdef size_t i
+        cdef double limit
+        for i in range(places.size()):
+            limit = known[i] if known.size() else 0.0
+            if of_epsilon:
+                answers[i] = deref(self.curve).epsilon(places[i], self.direction, limit)
+            else:
+                answers[i] = deref(self.curve).delta(places[i], self.direction, limit)
+        return 0

@@ -1,56 +1,36 @@
 # Rényi curves of mechanisms, and the queries of `RDPAccountant` on compositions of them.
 
 cdef extern from "renyi/transform/renyi_curves.hpp" namespace "renyi" nogil:
-    cdef struct PolygonPoint:
-        double alpha
-        double k
-
-cdef extern from "renyi/transform/sampling_bounds.hpp" namespace "renyi" nogil:
+    cdef struct Corner:
+        double x
+        double y
     cdef enum class PoissonBoundKind:
         general
         tight
         lower
-
-cdef extern from "renyi/transform/selection.hpp" namespace "renyi" nogil:
-    cdef struct ProfilePoint:
-        pass
-    ProfilePoint profile_point(double epsilon, double delta)
     cdef struct Interval:
         double low
         double high
+    Corner profile_point(double epsilon, double delta)
     Interval cpp_log_inverse_gamma "renyi::log_inverse_gamma"(double mean, double shape)
+    CurvePointer curve_bounded_range "renyi::bounded_range_curve"(double) except +
+    CurvePointer curve_polygon "renyi::polygon"(vector[Corner]) except +
+    CurvePointer composed_curve(vector[CountedCurve]) except +
+    CurvePointer random_allocation_curve(double, long long) except +
+    CurvePointer smaller_curve(CurvePointer, CurvePointer) except +
+    CurvePointer larger_curve(CurvePointer, CurvePointer) except +
+    CurvePointer cpp_poisson_bound "renyi::poisson_bound"(CurvePointer, double q, PoissonBoundKind, cbool cut) except +
+    CurvePointer cpp_fixed_size_bound "renyi::fixed_size_bound"(CurvePointer, double, cbool tight, cbool cut) except +
+    CurvePointer cpp_mixture_bound "renyi::mixture_bound"(CurvePointer, double r) except +
+    CurvePointer cpp_repeat_and_select "renyi::repeat_and_select"(
+        CurvePointer, double mean, double shape, vector[Corner], double log_ratio) except +
 
-cdef extern from * nogil:
-    """
-    #include "renyi/pair/noise/normal_moment.hpp"
-    #include "renyi/transform/random_allocation.hpp"
-    #include "renyi/transform/renyi_curves.hpp"
-    #include "renyi/transform/sampling_bounds.hpp"
-    #include "renyi/transform/selection.hpp"
+cdef extern from "renyi/pair/noise/normal_moment.hpp" namespace "renyi" nogil:
+    CurvePointer sampled_gaussian_curve(double q, double sigma) except +
 
-    namespace {
-
-    template <class T, class... Arguments>
-    renyi::CurvePointer make_curve(Arguments&&... arguments) {
-        return std::make_shared<const T>(std::forward<Arguments>(arguments)...);
-    }
-
-    }  // namespace
-    """
-    CurvePointer curve_linear "make_curve<renyi::LinearCurve>"(double rho, double xi) except +
-    CurvePointer curve_unbounded "make_curve<renyi::UnboundedCurve>"() except +
-    CurvePointer curve_bounded_range "make_curve<renyi::BoundedRangeCurve>"(double) except +
-    CurvePointer curve_polygon "make_curve<renyi::Polygon>"(vector[PolygonPoint]) except +
-    CurvePointer curve_composed "make_curve<renyi::ComposedCurve>"(vector[CountedCurve]) except +
-    CurvePointer curve_random_allocation "make_curve<renyi::RandomAllocationCurve>"(double, long long) except +
-    CurvePointer curve_sampled_gaussian "make_curve<renyi::SampledGaussianCurve>"(double q, double sigma) except +
-    CurvePointer curve_smaller "make_curve<renyi::SmallerCurve>"(CurvePointer, CurvePointer) except +
-    CurvePointer curve_larger "make_curve<renyi::LargerCurve>"(CurvePointer, CurvePointer) except +
-    CurvePointer curve_poisson "make_curve<renyi::PoissonBound>"(CurvePointer, double q, PoissonBoundKind, cbool cut) except +
-    CurvePointer curve_fixed_size "make_curve<renyi::FixedSizeBound>"(CurvePointer, double gamma, cbool tight, cbool cut) except +
-    CurvePointer curve_mixture "make_curve<renyi::MixtureBound>"(CurvePointer, double r) except +
-    CurvePointer curve_selection "make_curve<renyi::RepeatAndSelectCurve>"(
-        CurvePointer, double mean, double shape, vector[ProfilePoint], double log_ratio) except +
+cdef extern from *:
+    CurvePointer curve_linear "std::make_shared<const renyi::LinearCurve>"(double rho, double xi) except +
+    CurvePointer curve_unbounded "std::make_shared<const renyi::UnboundedCurve>"() except +
 
 cdef dict _POISSON_BOUNDS = {"general": 0, "tight": 1, "lower": 2}
 
@@ -92,9 +72,9 @@ cdef class RenyiCurve:
     @staticmethod
     def polygon(orders, k):
         """The lower convex hull of upper bounds K at orders > 1, and of (1, 0)."""
-        cdef vector[PolygonPoint] points
+        cdef vector[Corner] points
         for alpha, value in zip(orders, k, strict=True):
-            points.push_back(PolygonPoint(alpha, value))
+            points.push_back(Corner(alpha, value))
         return wrapped_curve(curve_polygon(move(points)))
 
     @staticmethod
@@ -105,17 +85,17 @@ cdef class RenyiCurve:
         for curve, count in parts:
             part = curve
             counted.push_back(CountedCurve(part.curve, count))
-        return wrapped_curve(curve_composed(move(counted)))
+        return wrapped_curve(composed_curve(move(counted)))
 
     @staticmethod
     def sampled_gaussian(double q, double sigma):
         """Gaussian noise on a Poisson sample."""
-        return wrapped_curve(curve_sampled_gaussian(q, sigma))
+        return wrapped_curve(sampled_gaussian_curve(q, sigma))
 
     @staticmethod
     def random_allocation(double sigma, long long steps):
         """Gaussian noise in every step, each record in one of them."""
-        return wrapped_curve(curve_random_allocation(sigma, steps))
+        return wrapped_curve(random_allocation_curve(sigma, steps))
 
     # What is done to it. That is unbounded too where this curve is and anything is done.
 
@@ -123,19 +103,19 @@ cdef class RenyiCurve:
         """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"; cut at what the largest loss allows."""
         if self.is_unbounded and q > 0.0:
             return self
-        return wrapped_curve(curve_poisson(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind], cut))
+        return wrapped_curve(cpp_poisson_bound(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind], cut))
 
     def fixed_size_bound(self, double gamma, bint tight, bint cut=True):
         """A sample without replacement, a share gamma of all records, by Wang, Balle, Kasiviswanathan; cut as above."""
         if self.is_unbounded and gamma > 0.0:
             return self
-        return wrapped_curve(curve_fixed_size(self.curve, gamma, tight, cut))
+        return wrapped_curve(cpp_fixed_size_bound(self.curve, gamma, tight, cut))
 
     def mixture_bound(self, double r):
         """Any sampling that lets the record in with probability r, by convexity."""
         if self.is_unbounded and r > 0.0:
             return self
-        return wrapped_curve(curve_mixture(self.curve, r))
+        return wrapped_curve(cpp_mixture_bound(self.curve, r))
 
     def repeat_and_select(self, double mean, double shape, profile=(), double log_ratio=0.0):
         """The best output of a random number of runs (Papernot, Steinke 2022).
@@ -145,20 +125,20 @@ cdef class RenyiCurve:
         """
         if self.is_unbounded and mean > 0.0:
             return self
-        cdef vector[ProfilePoint] points
+        cdef vector[Corner] points
         for epsilon, delta in profile:
             points.push_back(profile_point(epsilon, delta))
-        return wrapped_curve(curve_selection(self.curve, mean, shape, move(points), log_ratio))
+        return wrapped_curve(cpp_repeat_and_select(self.curve, mean, shape, move(points), log_ratio))
 
     def larger(self, RenyiCurve other not None):
         """What holds for both of two mechanisms."""
-        return wrapped_curve(curve_larger(self.curve, other.curve))
+        return wrapped_curve(larger_curve(self.curve, other.curve))
 
     def smaller(self, RenyiCurve other not None):
         """The smaller of two bounds of one mechanism."""
         if self.is_unbounded:
             return other
-        return wrapped_curve(curve_smaller(self.curve, other.curve))
+        return wrapped_curve(smaller_curve(self.curve, other.curve))
 
     # What is known of it.
 
@@ -189,25 +169,25 @@ cdef class RenyiCurve:
 
     def rdp_into(self, const double[::1] orders, double[::1] out):
         """D_alpha of each order in [1, 1e6], rounded up."""
-        cdef Py_ssize_t i
-        cdef const Curve* curve = self.curve.get()
-        with nogil:
-            for i in range(orders.shape[0]):
-                out[i] = INFINITY
-                if orders[i] <= curve.largest_order():
-                    out[i] = upper(curve.divergence(orders[i]))
-                    if out[i] != out[i]:  # out of the engine's reach
-                        out[i] = INFINITY
+        self.fill(orders, out, False)
 
     def rdp_lower_into(self, const double[::1] orders, double[::1] out):
         """D_alpha of each order in [1, 1e6], rounded down."""
+        self.fill(orders, out, True)
+
+    cdef fill(self, const double[::1] orders, double[::1] out, bint down):
         cdef Py_ssize_t i
+        cdef Certified found
         cdef const Curve* curve = self.curve.get()
         with nogil:
             for i in range(orders.shape[0]):
                 out[i] = INFINITY
                 if orders[i] <= curve.largest_order():
-                    out[i] = fmax(lower(curve.divergence(orders[i])), 0.0)
+                    found = curve.divergence(orders[i])
+                    if down:
+                        out[i] = fmax(lower(found), 0.0)
+                    elif found.value == found.value:  # else out of the engine's reach
+                        out[i] = upper(found)
 
 
 cdef RenyiCurve wrapped_curve(CurvePointer curve):
@@ -230,13 +210,13 @@ cdef extern from "renyi/curve/rdp_guarantee.hpp" namespace "renyi" nogil:
         double order
     Certified rdp(const Composition&, double alpha)
     double largest_loss(const Composition&)
-    RdpGuarantee rdp_epsilon(const Composition&, double delta, Conversion, ConstDoubles orders)
-    RdpGuarantee rdp_delta(const Composition&, double epsilon, Conversion, ConstDoubles orders)
+    RdpGuarantee rdp_epsilon(const Composition&, double delta, Conversion, const vector[double]& orders)
+    RdpGuarantee rdp_delta(const Composition&, double epsilon, Conversion, const vector[double]& orders)
 
 cdef extern from "renyi/curve/two_points.hpp" namespace "renyi" nogil:
-    void type_two_errors(const Composition&, ConstDoubles orders, ConstDoubles a, double* b)
-    double largest_advantage(const Composition&, ConstDoubles orders)
-    double least_bayes_risk(const Composition&, ConstDoubles orders, double rare)
+    void type_two_errors(const Composition&, const vector[double]& orders, ConstDoubles a, double* b)
+    double largest_advantage(const Composition&, const vector[double]& orders)
+    double least_bayes_risk(const Composition&, const vector[double]& orders, double rare)
 
 cdef dict _CONVERSIONS = {"mironov": 0, "balle": 1, "asoodeh": 2, "optimal": 3}
 
@@ -293,8 +273,7 @@ cdef class SampledSteps(CountedSteps):
         cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
-            g = rdp_epsilon(copy, delta, self.conversion,
-                            ConstDoubles(self.orders.data(), self.orders.size()))
+            g = rdp_epsilon(copy, delta, self.conversion, self.orders)
         return g.value, g.floor, g.order
 
     def delta(self, double epsilon):
@@ -302,8 +281,7 @@ cdef class SampledSteps(CountedSteps):
         cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
-            g = rdp_delta(copy, epsilon, self.conversion,
-                          ConstDoubles(self.orders.data(), self.orders.size()))
+            g = rdp_delta(copy, epsilon, self.conversion, self.orders)
         return g.value, g.floor, g.order
 
     def betas_into(self, const double[::1] alphas, double[::1] out):
@@ -312,15 +290,14 @@ cdef class SampledSteps(CountedSteps):
             return
         cdef Composition copy = self.parts.composition()
         with nogil:
-            type_two_errors(copy, ConstDoubles(self.orders.data(), self.orders.size()),
-                            ConstDoubles(&alphas[0], alphas.shape[0]), &out[0])
+            type_two_errors(copy, self.orders, ConstDoubles(&alphas[0], alphas.shape[0]), &out[0])
 
     def advantage(self):
         """Largest 1 - alpha - beta that all orders allow, rounded up."""
         cdef Composition copy = self.parts.composition()
         cdef double most
         with nogil:
-            most = largest_advantage(copy, ConstDoubles(self.orders.data(), self.orders.size()))
+            most = largest_advantage(copy, self.orders)
         return most
 
     def bayes_risk(self, double rare):
@@ -328,7 +305,7 @@ cdef class SampledSteps(CountedSteps):
         cdef Composition copy = self.parts.composition()
         cdef double risk
         with nogil:
-            risk = least_bayes_risk(copy, ConstDoubles(self.orders.data(), self.orders.size()), rare)
+            risk = least_bayes_risk(copy, self.orders, rare)
         return risk
 
     def rdp_into(self, const double[::1] orders, double[::1] out):

@@ -91,13 +91,12 @@ def _family(name, summary, about, parameters, notes, source, call, printed, **re
 
 def _sided(name, what, about, parameters, call, printed, **returned):
     """Documentation of two bounds of a number that has no nearest value of its own."""
-    lower = _render(
-        f"{name}_lower", f"Lower bound on {what}, never above the exact value.", about, parameters,
-        _CERTIFIED, _ZHU, f'>>> f"{{special.{name}_lower({call}):.7g}}"\n{printed["_lower"]!r}', **returned)
-    upper = _render(
-        f"{name}_upper", f"Upper bound on {what}, never below the exact value.", about, parameters,
-        _CERTIFIED, _ZHU, f'>>> f"{{special.{name}_upper({call}):.7g}}"\n{printed["_upper"]!r}', **returned)
-    return {f"{name}_lower": lower, f"{name}_upper": upper}
+    return {
+        f"{name}_{side}": _render(
+            f"{name}_{side}", f"{side.title()} bound on {what}, never {never} the exact value.", about, parameters,
+            _CERTIFIED, _ZHU, f'>>> f"{{special.{name}_{side}({call}):.7g}}"\n{printed!r}', **returned)
+        for side, never in (("lower", "above"), ("upper", "below"))
+    }
 
 
 _CERTIFIED = """A certified end of the exact privacy curve: both ends are usually within 1e-12 of each other."""
@@ -266,12 +265,12 @@ NaN where a condition fails. `renyi.theory.sampled_gaussian` says which one, and
         """The number that ``PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), steps)`` gives: the worse of the
 removal and the addition of one record. Some milliseconds an element, without the interpreter's lock.""",
         ("q", "sigma", "steps", "delta"), "0.01, 1.0, 1000, 1e-5",
-        {"_lower": "1.828237", "_upper": "1.828237"}),
+        "1.828237"),
     **_sided(
         "dp_sgd_delta", "delta at a given epsilon of steps of the Poisson-sampled Gaussian mechanism",
         "The inverse of `dp_sgd_epsilon_upper` and `dp_sgd_epsilon_lower` in ``epsilon``.",
         ("q", "sigma", "steps", "curve epsilon"), "0.01, 1.0, 1000, 1.0",
-        {"_lower": "0.002612421", "_upper": "0.002612421"}, returned="A probability"),
+        "0.002612421", returned="A probability"),
 }
 
 
@@ -279,10 +278,9 @@ cdef extern from "loops.hpp" namespace "renyi::bindings" nogil:
     struct Ufunc:
         const char* name
         int inputs
-        int loops
-        cnp.PyUFuncGenericFunction functions[2]
-        char types[8]
+        cnp.PyUFuncGenericFunction functions[4]
     Ufunc[1] ufuncs  # the true length is in the header
+    char[1] types
 
 cdef extern from *:
     """
@@ -302,17 +300,16 @@ cdef extern from "renyi/loss/gaussian.hpp" namespace "renyi" nogil:
 cnp.import_array()
 cnp.import_umath()
 
-_docs_kept_alive = []  # a ufunc stores the pointer to its documentation, not the text
+_kept_alive = []  # a ufunc stores pointers to its name and documentation, not the texts
 
 
-cdef object _make_ufunc(Ufunc* entry):
-    cdef str name = entry.name.decode()
+cdef object _make_ufunc(str name, int inputs, cnp.PyUFuncGenericFunction* functions, int loops):
     cdef str doc = DOCS.pop(name)
+    cdef bytes title = name.encode()
     cdef bytes body = doc.split("\n\n", 1)[1].encode()  # NumPy writes a first line of its own
-    _docs_kept_alive.append(body)
+    _kept_alive.extend((title, body))
     ufunc = cnp.PyUFunc_FromFuncAndData(
-        entry.functions, renyi_no_data, entry.types, entry.loops, entry.inputs, 1,
-        cnp.PyUFunc_None, entry.name, body, 0)
+        functions, renyi_no_data, types, loops, inputs, 1, cnp.PyUFunc_None, title, body, 0)
     with contextlib.suppress(AttributeError):  # not settable in older versions of NumPy
         ufunc.__module__ = "renyi.special"
         ufunc.__qualname__ = name
@@ -320,9 +317,13 @@ cdef object _make_ufunc(Ufunc* entry):
     return ufunc
 
 
-cdef int _i
+cdef int _i, _place, _loops
 for _i in range(renyi_ufunc_count):
-    globals()[ufuncs[_i].name.decode()] = _make_ufunc(&ufuncs[_i])
+    for _side, _place in (("", 0), ("_lower", 2), ("_upper", 3)):
+        if ufuncs[_i].functions[_place] != NULL:
+            _name = ufuncs[_i].name.decode() + _side
+            _loops = 2 if _place == 0 and ufuncs[_i].functions[1] != NULL else 1
+            globals()[_name] = _make_ufunc(_name, ufuncs[_i].inputs, &ufuncs[_i].functions[_place], _loops)
 
 
 def largest_order_of_bound(double q, double sigma, str condition="both", /):

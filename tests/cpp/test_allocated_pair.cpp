@@ -1,13 +1,9 @@
 // Random allocation of any pair: what remains of the masses, for pairs of all kinds. Sums over all outputs of
 // a few steps are compared in Python.
-#include "renyi/pair/operations/allocation.hpp"
-
 #include <cmath>
-#include <memory>
 
 #include "check.hpp"
-#include "renyi/pair/noise/exponential_loss.hpp"
-#include "renyi/pair/noise/normal_mixtures.hpp"
+#include "renyi/pair/noise/noises.hpp"
 #include "renyi/pair/operations/basic.hpp"
 
 using namespace renyi;
@@ -16,9 +12,9 @@ namespace {
 
 // Both masses come to 1 from above, and to nearly as much from below.
 void whole(const PairPointer& base, double steps) {
-    const AllocatedPair pair(base, steps);
+    const PairPointer pair = allocated_pair(base, steps);
     for (const Side side : {Side::upper, Side::lower}) {
-        const Spans found = pair.spans(side, Coarse{});
+        const Spans found = pair->spans(side, Coarse{});
         const bool above = side == Side::upper;
         double p = above ? found.infinite.upper : found.infinite.lower, q = above ? found.null.upper : found.null.lower;
         for (const Span& s : found.spans) {
@@ -35,14 +31,11 @@ void whole(const PairPointer& base, double steps) {
 
 int main() {
     for (const double mu : {1e-4, 12.0}) {
-        const PairPointer base = std::make_shared<const GaussianPair>(mu);
+        const PairPointer base = gaussian_noise(mu);
         whole(base, 2.0);
-        whole(std::make_shared<const PoissonSampledPair>(base, 0.1), 30.0);
+        whole(base->sampled(0.1), 30.0);
     }
-    const PairPointer mixture =
-        std::make_shared<const NormalMixtures>(NormalMixtures::mixture({0.5, 0.5}, {0.0, 1.0}, 1.0));
-    whole(std::make_shared<const ReversedPair>(mixture), 100.0);
-    whole(std::make_shared<const ExponentialLoss>(ExponentialLoss::laplace(0.05)),
-          check::kStride == 1 ? 1e6 : 1e3);
+    whole(gaussian_mixture({0.5, 0.5}, {0.0, 1.0}, 1.0)->reverse(), 100.0);
+    whole(laplace_noise(0.05), check::kStride == 1 ? 1e6 : 1e3);
     return check::finish();
 }

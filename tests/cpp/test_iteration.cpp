@@ -6,7 +6,6 @@
 #include "check.hpp"
 #include "measure.hpp"
 #include "renyi/iteration/passes.hpp"
-#include "renyi/iteration/step_terms.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/normal.hpp"
 #include "tables.hpp"

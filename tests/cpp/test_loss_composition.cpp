@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "outcomes.hpp"
 #include "radix_two.hpp"
-#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/noise/noises.hpp"
 #include "renyi/pair/operations/basic.hpp"
 
 using namespace renyi;
@@ -91,7 +91,7 @@ void edges() {
     CHECK_THAT(nothing.delta(0.0, fourier).upper, ==, 0.0);
     CHECK_THAT(nothing.delta(-1.0, fourier).lower, <=, -std::expm1(-1.0));
     CHECK_THAT(nothing.epsilon(0.25, fourier).upper, >=, std::log1p(-0.25));
-    const PairPointer laplace = std::make_shared<ExponentialLoss>(ExponentialLoss::laplace(2.0));
+    const PairPointer laplace = laplace_noise(2.0);
     LossComposition none({{laplace, 0}}, 1e-5, kPoints);
     CHECK_THAT(none.delta(1.0, fourier).upper, ==, 0.0);
 
@@ -128,7 +128,7 @@ void edges() {
 
 // Small deltas, long compositions, both directions of sampling: bounds agree with themselves read elsewhere.
 void sampled() {
-    const PairPointer laplace = std::make_shared<ExponentialLoss>(ExponentialLoss::laplace(1.0));
+    const PairPointer laplace = laplace_noise(1.0);
     const PairPointer pair = std::make_shared<PoissonSampledPair>(laplace, 0.01);
     for (const std::int64_t count : {10, 1000, 100000}) {
         LossComposition here({{pair, count}}, 1e-5, 1 << 18), coarse({{pair, count}}, 1e-2, 1 << 12);

@@ -10,13 +10,9 @@
 #include "measure.hpp"
 #include "pairs.hpp"
 #include "renyi/curve/rdp_guarantee.hpp"
-#include "renyi/pair/noise/exponential_loss.hpp"
 #include "renyi/pair/noise/normal_moment.hpp"
 #include "renyi/pair/renyi_curve.hpp"
-#include "renyi/transform/random_allocation.hpp"
 #include "renyi/transform/renyi_curves.hpp"
-#include "renyi/transform/sampling_bounds.hpp"
-#include "renyi/transform/selection.hpp"
 
 using namespace renyi;
 using check::Worst;
@@ -31,10 +27,10 @@ CurvePointer curve_of(Curve curve) {
 }
 
 CurvePointer chords(double rho, double largest, double ratio) {
-    std::vector<PolygonPoint> points;
+    std::vector<Corner> points;
     for (double a = 1.0 + ratio; a <= largest; a = 1.0 + (a - 1.0) * (1.0 + ratio))
         points.push_back({a, rho * a * (a - 1.0)});
-    return curve_of(Polygon(std::move(points)));
+    return polygon(std::move(points));
 }
 
 struct Mix {
@@ -47,10 +43,9 @@ struct Mix {
 std::vector<Mix> some_mixes() {
     const CurvePointer laplace = pairs::moment(pairs::laplace(2.0)),
                        answers = pairs::moment(renyi::randomized_response(0.6, 3)),
-                       sampled = pairs::sampled_moment(pairs::laplace(0.5), 0.01),
-                       range = curve_of(BoundedRangeCurve(0.2)), gumbel = pairs::gumbel(0.05),
-                       linear = curve_of(LinearCurve(0.02)),
-                       bound = curve_of(PoissonBound(curve_of(LinearCurve(0.5)), 0.01, PoissonBoundKind::general));
+                       sampled = pairs::sampled_moment(pairs::laplace(0.5), 0.01), range = bounded_range_curve(0.2),
+                       gumbel = pairs::gumbel(0.05), linear = curve_of(LinearCurve(0.02)),
+                       bound = poisson_bound(curve_of(LinearCurve(0.5)), 0.01, PoissonBoundKind::general);
     std::vector<Mix> mixes;
     mixes.emplace_back(Mix{{}, {{laplace, 1.0}}});
     mixes.emplace_back(Mix{{}, {{laplace, 40.0}, {answers, 5.0}}});
@@ -64,10 +59,10 @@ std::vector<Mix> some_mixes() {
     mixes.emplace_back(Mix{{}, {{chords(0.3, 4.0, 0.3), 1.0}, {linear, 1.0}}});
     mixes.emplace_back(Mix{{{0.001, 0.8, 500.0}}, {{chords(1e-4, 1e5, 1.0), 1.0}}});
     // Rare parts that rule from some order on, and curves that cross.
-    const CurvePointer rare = curve_of(LabelledMixtureCurve({{1e-130, curve_of(LinearCurve(1e4))}, {1e-6, linear}}));
+    const CurvePointer rare = labelled_mixture({{1e-130, curve_of(LinearCurve(1e4))}, {1e-6, linear}});
     mixes.emplace_back(Mix{{}, {{rare, 1.0}}});
-    const CurvePointer steep = curve_of(LinearCurve(0.5)), sampled_steep = curve_of(MixtureBound(steep, 0.01));
-    const CurvePointer crossing = curve_of(SmallerCurve(bound, sampled_steep));
+    const CurvePointer steep = curve_of(LinearCurve(0.5)), sampled_steep = mixture_bound(steep, 0.01);
+    const CurvePointer crossing = smaller_curve(bound, sampled_steep);
     mixes.emplace_back(Mix{{}, {{crossing, 1.0}}});
     mixes.emplace_back(Mix{{{0.01, 1.0, 100.0}}, {{crossing, 30.0}}});
     return mixes;
@@ -154,10 +149,9 @@ void lists_are_searched_to_the_best() {
 // Curves whose values are compared in Python.
 void bounds_of_samples_selection_and_allocation() {
     const CurvePointer linear = curve_of(LinearCurve(0.02)), laplace = pairs::moment(pairs::laplace(2.0));
-    const CurvePointer curves[] = {
-        curve_of(RepeatAndSelectCurve(linear, 10.0, 0.5)), curve_of(RepeatAndSelectCurve(linear, 10.0, kInfinity)),
-        curve_of(RandomAllocationCurve(2.0, 100)), curve_of(FixedSizeBound(laplace, 0.01, true)),
-        curve_of(PoissonBound(linear, 0.01, PoissonBoundKind::tight))};
+    const CurvePointer curves[] = {repeat_and_select(linear, 10.0, 0.5), repeat_and_select(linear, 10.0, kInfinity),
+                                   random_allocation_curve(2.0, 100), fixed_size_bound(laplace, 0.01, true),
+                                   poisson_bound(linear, 0.01, PoissonBoundKind::tight)};
     std::vector<double> orders;
     for (double t = 1e-3; t < 1e3; t *= 1.5) orders.push_back(1.0 + t);
     for (const CurvePointer& curve : curves) {
@@ -171,13 +165,13 @@ void bounds_of_samples_selection_and_allocation() {
 // A table over its own orders: the corners are found, the last of them too.
 void corners_of_polygons() {
     for (const double rho : {1e-3, 0.02, 0.7, 5.0}) {
-        std::vector<PolygonPoint> points;
+        std::vector<Corner> points;
         std::vector<double> orders;
         for (const double a : {1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0}) {
             points.push_back({a, rho * a * (a - 1.0)});
             orders.push_back(a);
         }
-        const Mix mix{{}, {{curve_of(Polygon(points)), 1.0}}};
+        const Mix mix{{}, {{polygon(points), 1.0}}};
         for (const Conversion c : {Conversion::mironov, Conversion::balle}) {
             for (const double delta : {1e-12, 1e-6, 0.1}) {
                 const double list = rdp_epsilon(mix, delta, c, orders).value;
@@ -191,7 +185,7 @@ void corners_of_polygons() {
 }
 
 void orders_beyond_the_largest_are_infinite() {
-    const CurvePointer table = curve_of(Polygon({{2.0, 0.1}, {4.0, 0.9}}));
+    const CurvePointer table = polygon({{2.0, 0.1}, {4.0, 0.9}});
     const Mix mix{{{1.0, 5.0, 3.0}}, {{table, 2.0}}};
     const std::vector<double> all{1.5, 3.0, 5.0, 64.0}, beyond{5.0, 64.0};
     CHECK(largest_order(mix) == 4.0);
@@ -210,7 +204,7 @@ void orders_beyond_the_largest_are_infinite() {
         CHECK(rdp_epsilon(hopeless, 1e-6, c, {}).value == kInfinity);
         CHECK(rdp_delta(hopeless, 1.0, c, {}).value == 1.0);
     }
-    const Mix nothing_known{{}, {{curve_of(Polygon({})), 1.0}}};
+    const Mix nothing_known{{}, {{polygon({}), 1.0}}};
     CHECK(rdp_epsilon(nothing_known, 1e-6, Conversion::optimal, {}).value == kInfinity);
     CHECK(rdp_delta(nothing_known, 1.0, Conversion::optimal, {}).value == 1.0);
 }
@@ -218,8 +212,7 @@ void orders_beyond_the_largest_are_infinite() {
 // The same mechanism as a step and as a curve.
 void curves_are_steps_by_another_name() {
     const Mix steps{{{0.01, 1.1, 700.0}, {1.0, 8.0, 3.0}}, {}};
-    const Mix curves{{},
-                     {{curve_of(SampledGaussianCurve(0.01, 1.1)), 700.0}, {curve_of(LinearCurve(1.0 / 128.0)), 3.0}}};
+    const Mix curves{{}, {{sampled_gaussian_curve(0.01, 1.1), 700.0}, {curve_of(LinearCurve(1.0 / 128.0)), 3.0}}};
     for (const Conversion c : kAll) {
         const double a = rdp_epsilon(steps, 1e-6, c, {}).value, b = rdp_epsilon(curves, 1e-6, c, {}).value;
         CHECK_THAT(std::fabs(a - b), <=, 1e-12 * a);

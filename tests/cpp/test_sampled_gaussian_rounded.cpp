@@ -4,7 +4,7 @@
 #include <initializer_list>
 
 #include "check.hpp"
-#include "renyi/loss/sampled_gaussian_rounded.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 
 using namespace renyi;
 

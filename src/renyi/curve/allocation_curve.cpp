@@ -7,7 +7,7 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/double_double.hpp"
 #include "renyi/pair/atoms.hpp"
-#include "renyi/pair/noise/normal_mixtures.hpp"
+#include "renyi/pair/noise/noises.hpp"
 
 namespace renyi {
 
@@ -394,7 +394,7 @@ const PairPointer& AllocationPair::found(const PairPointer& side) const {
         const double spread = rough_spread(sigma_, batches_);
         const std::vector<Point> below = side_of(curve, spread, true), above = side_of(curve, spread, false);
         if (below.size() < 2 || above.size() < 2) {
-            upper_ = std::make_shared<const GaussianPair>(1.0 / sigma_);  // seen which batch it was
+            upper_ = gaussian_noise(1.0 / sigma_);  // seen which batch it was
             lower_ = discrete_pair({1.0}, {1.0});
             return;
         }

@@ -27,7 +27,8 @@
 #endif
 
 #if defined(__GNUC__)
-#define RENYI_INLINE inline __attribute__((always_inline))
+#define RENYI_INLINED __attribute__((always_inline))  // of lambdas
 #else
-#define RENYI_INLINE inline
+#define RENYI_INLINED
 #endif
+#define RENYI_INLINE inline RENYI_INLINED

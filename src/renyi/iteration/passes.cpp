@@ -6,12 +6,225 @@
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/double_double.hpp"
 #include "renyi/fp/multiversion.hpp"
-#include "renyi/iteration/step_terms.hpp"
 #include "renyi/special/elementary.hpp"
+#include "renyi/special/elementary_dd.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 
 namespace {
+
+constexpr double kFar = 1000.0;  // Q(1000) < e^-500000
+
+double value_of(const Scaled& s) noexcept {
+    return std::ldexp(s.mantissa.hi, static_cast<int>(std::clamp(s.exponent, -5000.0, 5000.0)));
+}
+
+Scaled one_minus(const Scaled& s) noexcept { return kScaledOne + Scaled{-s.mantissa, s.exponent}; }
+
+StepDivergence assembled(const Scaled& theta, const Scaled& complement) noexcept {
+    const double above = std::max(value_of(theta) * raised(6), kSmallestNormal);
+    const double rest = value_of(complement) * lowered(6);
+    const double below = rest < kSmallestNormal ? 0.0 : rest;
+    if (below < 0.5) return {std::min(above, 1.0), below, -lane_log1p(-below) * lowered(6)};
+    const DoubleDouble log = kLog2DD * theta.exponent + log_dd(theta.mantissa);
+    return {std::min(above, 1.0), below, -log.hi * lowered(6) - 0x1p-50};
+}
+
+// Two normal laws of standard deviation s at distance d, r = d/s (Balle, Wang 2018, Theorem 8):
+//     theta = Q(a) - e^eps Q(b) = phi(a) (R(a) - R(b)),   1 - theta = phi(a) (R(-a) + R(b)),
+//     a = eps/r - r/2,  b = eps/r + r/2,  R = Q/phi,
+// right to a few u however small theta or 1 - theta is.
+//
+// In double-double, as for the curve of the Gaussian mechanism: r is known to 2^-100, so a and b are known to 2^-98 b,
+// which moves log theta and log (1 - theta) by at most (|a| + 1) 2^-98 b, below 2^-60 wherever theta or 1 - theta is a
+// normal number and eps <= 1e15; density and Mills ratios are right to 2^-61. A factor
+// of 1 +- 2^-50 covers all of it and the rounding to double.
+StepDivergence gaussian_step(double epsilon, double shift, double scale) noexcept {
+    if (shift == 0.0 || epsilon == kInfinity) return {0.0, 1.0, kInfinity};
+    const DoubleDouble r = DoubleDouble{shift, 0.0} / DoubleDouble{scale, 0.0};
+    const double near = epsilon / r.hi - 0.5 * r.hi;
+    // theta < Q(a) < e^{-a^2/2}; a^2 may overflow
+    if (near > kFar) return {kSmallestNormal, lowered(6), std::min(0.5 * near * near * (1.0 - 0x1p-20), 1e300)};
+    if (near < -kFar) return {1.0, 0.0, 0.0};
+    const DoubleDouble quotient = DoubleDouble{epsilon, 0.0} / r, half = r * 0.5;
+    const DoubleDouble a = quotient - half, b = quotient + half;
+    const Scaled density = normal_density(a);
+    if (a.hi < 0.0 && r.hi >= 0x1p-12) {
+        const Scaled complement = density * (mills(-a) + mills(b));
+        return assembled(one_minus(complement), complement);
+    }
+    const Scaled theta = density * mills_difference(a, b, {r, 0.0});
+    return assembled(theta, one_minus(theta));
+}
+
+// Two Laplace laws of scale s at distance d: theta = (1 - e^x)_+, x = (eps - d/s)/2.
+//
+// In a block r = d (1/s) is off by 2u, and eps - r is rounded: together with the halves less than 2u (r + eps), by
+// which x is moved down, so that e^x, 4u, is a lower bound of 1 - theta.
+
+RENYI_INLINE double laplace_exponent(double epsilon, double r) noexcept {
+    return 0.5 * (epsilon - r) - 0x1p-52 * (r + epsilon);
+}
+
+// <= 1 - theta, at the exponent x rounded down.
+RENYI_INLINE double laplace_complement(double x) noexcept {
+    const double value = lane_exp(x < 0.0 ? x : 0.0) * lowered(6);
+    return x < 0.0 ? value : 1.0;
+}
+
+// Here r is carried to twice the precision, so that theta keeps its relative accuracy where eps is near r, and is 0
+// where eps >= r: eps - r is exact where it cancels, and what r leaves over is right to u of itself. expm1: 6u,
+// log: 2u; the error of the logarithm's argument counts once where theta < 1/2.
+StepDivergence laplace_step(double epsilon, double shift, double scale) noexcept {
+    if (epsilon == kInfinity) return {0.0, 1.0, kInfinity};
+    const double r = shift / scale;
+    const DoubleDouble back = two_prod(r, scale);
+    const double low = ((shift - back.hi) - back.lo) / scale;
+    const double centre = 0.5 * ((epsilon - r) - low);
+    const double x = centre - (0x1p-50 * std::fabs(centre) + 0x1p-51 * std::fabs(low));
+    if (!(x < 0.0)) return {0.0, 1.0, kInfinity};
+    const double theta = std::clamp(-lane_expm1(x) * raised(14), kSmallestNormal, 1.0);
+    const double complement = laplace_complement(x);
+    const double decay = complement < 0.5 ? -lane_log1p(-complement) : -lane_log(theta);
+    return {theta, complement, std::max(decay * lowered(30), 0.0)};
+}
+
+// Lower bounds c of 1 - theta for a block, and from them 1 - c for A and -log1p(-c) for -log B, wherever c <= 15/16;
+// the few steps with theta below 1/16 go through step_divergence.
+//
+// Gaussian noise. With E = e^{-a^2/2} and X(x) = erfcx(x/sqrt 2) = sqrt(2/pi) R(x):
+//     a <= 0:  1 - theta = E (X(-a) + X(b))/2,        a > 0:  theta = E (X(a) - X(b))/2.
+// a and b carry an absolute error of 5ub (r = shift (1/scale) is off by 2u and eps/r is rounded; each of r/2, eps/r and
+// |a| is at most b). That moves log Q(-a) by at most (|a| + 1) 5ub, log R(b) by less, and a^2/2 in the exponent by it.
+// With the exponential (3u + a^2 u), two erfcx (10u, and 2u b of X for its argument, since |X'| < 1.2 X) and the sums,
+//     1 - theta is right to (8 b (|a| + 1) + 40) u of itself:
+// for a > 0, where the error is one of theta <= 1/2, of a 1 - theta that is larger.
+
+// theta of many steps at once, as StepDivergence of each.
+constexpr int kStepBlock = 256;
+constexpr double kHardest = 15.0 / 16.0;
+constexpr double kSmall = 0x1p-6;
+
+RENYI_MULTIVERSION
+void laplace_complements(double epsilon, double shift, const double* inverse, int count, double* out) noexcept {
+    for (int k = 0; k < count; ++k) out[k] = laplace_complement(laplace_exponent(epsilon, shift * inverse[k]));
+}
+
+RENYI_MULTIVERSION
+void gaussian_complements(double epsilon, double shift, const double* inverse, int count, double* out) noexcept {
+    for (int k = 0; k < count; ++k) {
+        const double r = shift * inverse[k];
+        const double q = epsilon / r;
+        const double a = q - 0.5 * r, b = q + 0.5 * r;
+        const double size = std::fabs(a);
+        const double e = lane_exp(-0.5 * (a * a));
+        const double near = 0.5 * e * lane_erfcx(size * kRootHalf);
+        const double far = 0.5 * e * lane_erfcx(b * kRootHalf);
+        const double value = a > 0.0 ? 1.0 - (near - far) : near + far;
+        const double below = value * (1.0 - kUnitRoundoff * (8.0 * b * (size + 1.0) + 40.0));
+        const double kept = below > 0.0 ? below : 0.0;
+        out[k] = a < 1.6 ? kept : 1.0;  // Q(1.6) < 1/16
+    }
+}
+
+RENYI_MULTIVERSION
+void starts_of(const double* complement, int count, double* out) noexcept {
+    for (int k = 0; k < count; ++k) {
+        const double value = (1.0 - complement[k]) * raised(0);
+        out[k] = value < 1.0 ? value : 1.0;
+    }
+}
+
+// -log1p(-c), 2u, and the product.
+RENYI_MULTIVERSION
+void decays_of(const double* complement, int count, double* out) noexcept {
+    for (int k = 0; k < count; ++k) {
+        const double c = complement[k] < kHardest ? complement[k] : kHardest;
+        out[k] = -lane_log1p(-c) * lowered(6);
+    }
+}
+
+// The same for c <= 2^-6: c + c^2/2 + ... + c^8/8, whose rest is positive and below 2^-57 c; 4u.
+RENYI_MULTIVERSION
+void small_decays_of(const double* complement, int count, double* out) noexcept {
+    for (int k = 0; k < count; ++k) {
+        const double c = complement[k], c2 = c * c, c4 = c2 * c2;
+        const double tail = (1.0 / 2 + c * (1.0 / 3)) + c2 * (1.0 / 4 + c * (1.0 / 5)) +
+                            c4 * ((1.0 / 6 + c * (1.0 / 7)) + c2 * (1.0 / 8));
+        out[k] = (c + c2 * tail) * lowered(6);
+    }
+}
+
+void complements(const IterationSetting& setting, double shift, const double* inverse, int count,
+                 double* out) noexcept {
+    (setting.law == NoiseLaw::laplace ? laplace_complements : gaussian_complements)(setting.epsilon, shift, inverse,
+                                                                                    count, out);
+}
+
+// By quarters: in a single loop each comparison waits for the one before.
+RENYI_MULTIVERSION
+double largest_of(const double* x, int count) noexcept {
+    double lane[kStepBlock / 4];
+    int size = count / 4;
+    for (int k = 0; k < size; ++k) {
+        const double a = x[k] > x[k + size] ? x[k] : x[k + size];
+        const double b = x[k + 2 * size] > x[k + 3 * size] ? x[k + 2 * size] : x[k + 3 * size];
+        lane[k] = a > b ? a : b;
+    }
+    double largest = 0.0;
+    for (int k = 0; k < size; ++k) largest = lane[k] > largest ? lane[k] : largest;
+    for (int k = 4 * size; k < count; ++k) largest = x[k] > largest ? x[k] : largest;
+    return largest;
+}
+
+// The steps with 1 - theta above kHardest, one by one.
+template <class Answer>
+void answer_hard(const double* complement, double largest, int count, Answer answer) noexcept {
+    if (largest <= kHardest) return;
+    for (int k = 0; k < count; ++k)
+        if (complement[k] > kHardest) answer(k);
+}
+
+}  // namespace
+
+StepDivergence step_divergence(NoiseLaw law, double epsilon, double shift, double scale) noexcept {
+    const bool laplace = law == NoiseLaw::laplace && shift > 0.0;
+    return laplace ? laplace_step(epsilon, shift, scale) : gaussian_step(epsilon, shift, scale);
+}
+
+namespace {
+
+RENYI_MULTIVERSION
+void inverse_scales(const double* scales, int count, double* inverse) noexcept {
+    for (int k = 0; k < count; ++k) inverse[k] = 1.0 / scales[k];
+}
+
+// start[k] >= A and decay[k] <= -log B of steps with these scales and their inverses, k < count <= kStepBlock.
+void step_starts(const IterationSetting& setting, const double* scales, const double* inverse, int count,
+                 double* start) noexcept {
+    double complement[kStepBlock];
+    complements(setting, setting.record_shift, inverse, count, complement);
+    starts_of(complement, count, start);
+    answer_hard(complement, largest_of(complement, count), count, [&](int k) {
+        start[k] = step_divergence(setting.law, setting.epsilon, setting.record_shift, scales[k]).upper;
+    });
+}
+
+void step_decays(const IterationSetting& setting, const double* scales, const double* inverse, int count,
+                 double* decay) noexcept {
+    if (setting.state_shift == 0.0) {
+        std::fill_n(decay, count, kInfinity);
+        return;
+    }
+    double complement[kStepBlock];
+    complements(setting, setting.state_shift, inverse, count, complement);
+    const double largest = largest_of(complement, count);
+    (largest <= kSmall ? small_decays_of : decays_of)(complement, count, decay);
+    answer_hard(complement, largest, count, [&](int k) {
+        decay[k] = step_divergence(setting.law, setting.epsilon, setting.state_shift, scales[k]).decay_lower;
+    });
+}
 
 constexpr double kLargestExponent = 600.0;     // beyond it C2 <= 1e100 < e^-369 of the power of j
 constexpr int kAligned = 256;                  // steps of one polynomial
@@ -56,6 +269,8 @@ struct InverseGaps {
 };
 constexpr InverseGaps kInverseGap;
 
+void scales_at(const NoiseSchedule& s, const double* j, int count, double* scales) noexcept;
+
 // The polynomial through the scales at eight Chebyshev nodes of the steps before + 1 ... before + 256, in Newton's form
 // in x from -1 to 1. A scale is an analytic function of j with singularities on rays from 0, at angles of pi/(2a) or
 // more to the real axis (where j^{2a}/(2 pi C1^2) + C2 = -1/e or 0, j^a/C1 + C2 = 1 or 0), so no nearer than j/a: from
@@ -89,8 +304,7 @@ void interpolate(const Interpolant& of, int offset, int count, double* scales) n
     }
 }
 
-}  // namespace
-
+// Of the steps j[0], j[1], ...; not for given scales.
 void scales_at(const NoiseSchedule& s, const double* j, int count, double* scales) noexcept {
     const double log_c1 = lane_log(s.c1);
     if (s.power == 0.0)
@@ -100,6 +314,8 @@ void scales_at(const NoiseSchedule& s, const double* j, int count, double* scale
     else
         gaussian_scales(s.amplitude, s.power, kLog2Pi + 2.0 * log_c1, s.c2, j, count, scales);
 }
+
+}  // namespace
 
 void step_scales(const NoiseSchedule& s, double first, int count, double* scales) noexcept {
     if (s.scales != nullptr) {

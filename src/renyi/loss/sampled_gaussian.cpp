@@ -1,15 +1,12 @@
 // The dispatcher. Its rules, in order:
 //   1. outside the domain                                        NaN
 //   2. alpha = 0 or 1, q = 0, sigma = inf                        log A = 0, exact
-//   3. q = 1                                                     log A = alpha (alpha-1) / (2 sigma^2), the Gaussian
-//   mechanism
-//   4. sigma > 1e40                                              log A = alpha (alpha-1) q^2 / (2 sigma^2): the next
-//   terms are below 1e-33
-//   5. alpha < 0 and the sampled component beyond |u| = 12       log A = alpha log(1-q): mu/mu0 = 1-q on |u| < 12 to
-//   e^-40 / |alpha|
-//   6. alpha > 1, far beyond the noise                           log A = alpha (log q + E), E = (alpha-1)/(2 sigma^2):
-//   with X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and ends
-//   of log A differ by alpha (1-q)/q e^-E at most
+//   3. q = 1                                                     the Gaussian mechanism, alpha (alpha-1)/(2 sigma^2)
+//   4. sigma > 1e40                                              that times q^2: the next terms are below 1e-33
+//   5. alpha < 0 and the sampled component beyond |u| = 12       alpha log(1-q), mu/mu0 = 1-q to e^-40/|alpha| there
+//   6. alpha > 1, far beyond the noise                           alpha (log q + E), E = (alpha-1)/(2 sigma^2): with
+//      X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and ends of
+//      log A differ by alpha (1-q)/q e^-E at most
 //   7. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
 //   8. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
 //   9. everything else                                           quadrature
@@ -21,10 +18,13 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "renyi/loss/sampled_gaussian_expansion.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 #include "renyi/special/elementary.hpp"
+#include "renyi/special/gauss_legendre.hpp"
+#include "renyi/special/normal.hpp"
 
 namespace renyi {
 
@@ -242,6 +242,113 @@ void log_a(const double* q, const double* sigma, const double* alpha, std::size_
             out[done + i] = unexpanded(p.q[i], p.sigma[i], p.alpha[i], &table);
         }
     }
+}
+
+// log A of the part of mu0 below a limit: panels of Gauss-Legendre nodes that end there.
+//
+//     A_limit - 1 = integral_{u <= limit} n(u) ((1+x)^alpha - 1 - alpha x) du - integral_{u > limit} n(u) (1 + alpha x)
+//     du,
+// with the first integrand split as in the quadrature of the whole, into beta h(x) + (1+x) phi(beta l) >= 0, and the
+// second integral (1 - alpha q) Q(limit) + alpha q Q(limit - 1/sigma). A panel of half-width r has
+// the Bernstein ellipse of parameter 4, 1.875 r high and 1.125 r beyond its ends. With r <= 1.4 sigma the ellipse keeps
+// away from the branch points, pi sigma off the axis; with r <= 0.4 the density grows by e^0.28 at most there, and
+// |(1+x)^alpha - 1 - alpha x| <= alpha beta/2 X^2 (1+X)^(alpha-2)+ up to a factor 2, X = |x| + 2q. The growth of that
+// from the middle of the last panel to the end of its ellipse, where l rises most steeply, stands for all panels
+// against 4^-32 = 2^-64; e^3 is for those near the origin.
+//
+// Rounding, in units of u = 2^-53. The integrals may cancel, so that errors are added as absolute ones. A node u is off
+// by 2|u|, w by (3|u| c + 2 c^2) with that, n by 3 u^2 of itself; the other steps as in sampled_gaussian_kernels.cpp.
+// With d/dw ((1+x)^alpha - 1 - alpha x) = alpha ((1+x)^beta - 1) q e^w a node's part is right to
+//     n alpha |expm1(beta l)| q e^w (3|u| c + 2 c^2) + (66 + 12 max(beta l, 0) + 3 u^2) of itself,
+// and where e^{alpha l - u^2/2} stands for it, to (16 + alpha (12 l + 3|u| c + 2 c^2 + 2^-19) + 3 u^2) of
+// itself.
+
+namespace {
+
+constexpr double kHalfWidth = 0.4, kHalfWidthOfSigma = 1.4, kEllipse = 2.125;  // half-axes, in half-widths
+constexpr double kLargestExponent = 690.0;                                     // beyond, A leaves the range of doubles
+// Of beta l, from which (1+x)^alpha stands for the integrand: 1 + alpha x <= alpha e^-50 (1+x)^alpha < 2^-72 alpha
+// times.
+constexpr double kGrown = 50.0;
+
+struct Sums {
+    double value = 0.0, first = 0.0;  // of (1+x)^alpha - 1 - alpha x and its derivative in alpha
+    double mass = 0.0, second = 0.0;  // of (1+x)^alpha and (l - centre)^2 (1+x)^alpha
+    double centred = 0.0;             // of (l - centre) (1+x)^alpha
+    double largest = 0.0;             // exponent
+    double rounding = 0.0;            // of value, absolute, in units of u
+};
+
+void add_node(const SampledGaussianLaw& law, double alpha, double centre, double u, double weight,
+              Sums& sums) noexcept {
+    const double beta = alpha - 1.0, w = law.w(u);
+    const double x = law.q * lane_expm1(std::min(w, 700.0)), y = 1.0 + x;
+    const LogReduction log = reduce_log(y, x);
+    const double l = w < 700.0 ? log_of(log) : law.log_ratio(u);
+    const double t = beta * l;
+    const double exponent = alpha * l - 0.5 * u * u;
+    sums.largest = std::max(sums.largest, exponent);
+    const double grown = weight * lane_exp(std::min(exponent, kLargestExponent));
+    sums.mass += grown;
+    sums.centred += (l - centre) * grown;
+    sums.second += (l - centre) * (l - centre) * grown;
+    const double move = std::fabs(u) * 3.0 * law.c + 2.0 * law.c * law.c;  // of w
+    if (t > kGrown) {
+        sums.rounding += grown * (16.0 + alpha * (12.0 * l + move + 0x1p-19) + 3.0 * u * u);
+        sums.value += grown;
+        sums.first += l * grown;
+        return;
+    }
+    const double n = weight * lane_exp(-0.5 * u * u);
+    const ExpReduction e = reduce_exp(std::max(t, -700.0));
+    const double h = x * l + log1pmx_of(log, x);
+    const double part = n * (beta * h + y * phi_of(e));
+    sums.rounding +=
+        n * alpha * std::fabs(expm1_of(e)) * (x + law.q) * move + part * (66.0 + 12.0 * std::max(t, 0.0) + 3.0 * u * u);
+    sums.value += part;
+    sums.first += n * (l * y * expm1_of(e) + h);
+}
+
+}  // namespace
+
+LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) noexcept {
+    const SampledGaussianLaw law(q, sigma);
+    const double c = law.c, centre = law.log_ratio(std::min(limit, std::max(alpha * q * c, 0.0)));
+    const double start = -12.0 - std::sqrt(std::max(2.0 * std::log(alpha), 0.0));
+    const double panels = std::ceil((limit - start) / (2.0 * std::min(kHalfWidth, kHalfWidthOfSigma * sigma)));
+    const double half_width = (limit - start) / (2.0 * panels);
+    if (!(panels < 1e3)) return {kOutsideDomain, kNaN, kNaN};
+    Sums sums;
+    for (double j = 0.0; j < panels; ++j) {
+        const double middle = start + (2.0 * j + 1.0) * half_width;
+        const double before = std::exchange(sums.value, 0.0);  // 16 additions, then one for each panel
+        for (int i = 0; i < kLegendreHalf; ++i) {
+            const double away = half_width * kLegendreNode[i], weight = half_width * kLegendreWeight[i];
+            add_node(law, alpha, centre, middle - away, weight, sums);
+            add_node(law, alpha, centre, middle + away, weight, sums);
+        }
+        sums.value += before;
+    }
+    if (!(sums.largest < kLargestExponent)) return {kOutsideDomain, kNaN, kNaN};
+    const Certified moved = upper_tail(limit - c), beyond = upper_tail(limit);
+    const double inner = kInverseRoot2Pi * sums.value, mean_ratio = alpha * q;
+    const double value = inner - ((1.0 - mean_ratio) * beyond.value + mean_ratio * moved.value);
+    const double first = kInverseRoot2Pi * sums.first - q * (moved.value - beyond.value);
+    const double a = 1.0 + value, mean = sums.centred / sums.mass;
+    const auto log_majorant = [&](double u) {
+        const double odds = law.q * (lane_exp(std::min(law.w(u), 700.0)) + 1.0);
+        return 2.0 * lane_log(odds) + std::max(alpha - 2.0, 0.0) * law.log_ratio(u) - 0.5 * u * u;
+    };
+    const double middle = limit - half_width, end = middle + kEllipse * half_width;
+    const double growth = std::max(log_majorant(end) - log_majorant(middle), 0.0);
+    // 64/15 r M 4^-32/(1 - 4^-2) <= 2^-62 times 2 r M, with a factor 1.7 for the roundings of the growth.
+    const double relative = (24.0 + panels) * kUnitRoundoff + 0x1p-62 * lane_exp(std::min(3.0 + growth, 700.0));
+    const double error = relative * inner + kInverseRoot2Pi * kUnitRoundoff * sums.rounding * (1.0 + 0x1p-30) +
+                         (beyond.relative_error + 4.0 * kUnitRoundoff) * (1.0 + mean_ratio) * beyond.value +
+                         (moved.relative_error + 4.0 * kUnitRoundoff) * mean_ratio * moved.value;
+    const double log_a = value > -0.5 ? lane_log1p(value) : kNaN;
+    return {
+        {log_a, error / std::fabs(a * log_a) + 4.0 * kUnitRoundoff}, first / a, sums.second / sums.mass - mean * mean};
 }
 
 }  // namespace renyi

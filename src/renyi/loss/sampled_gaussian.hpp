@@ -38,6 +38,13 @@ LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept
 // The same over the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
 LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) noexcept;
 
+// The doubles nearest to log A(alpha) and to the Renyi divergence log A(alpha)/(alpha-1) of the sampled Gaussian, by
+// Ziv's strategy: the trapezoidal sum in double-double with a proven bound of its error, some 2^-70 relatively. NaN
+// where that does not decide the rounding, or outside of alpha > 1 (the divergence: >= 1), 1e-12 <= q < 1, 0.05 <=
+// sigma <= 1e6 and what the exponents of doubles hold; more digits decide there.
+double log_a_nearest(double q, double sigma, double alpha) noexcept;
+double rdp_sampled_gaussian_nearest(double q, double sigma, double alpha) noexcept;
+
 // Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; alpha = 1 is the Kullback-Leibler divergence.
 Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept;
 void rdp_sampled_gaussian(const double* q, const double* sigma, const double* alpha, std::size_t size,

@@ -75,7 +75,7 @@ double sum_phi(const double* l, const double* m, std::size_t blocks, double s) n
 NodeSums sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center) noexcept;
 double sum_plain(const double* g, std::size_t blocks) noexcept;
 
-// The far peak, relative to its reference node u_c (see sampled_gaussian_grid.cpp).
+// The far peak, relative to its reference node u_c (see sampled_gaussian_quadrature.cpp).
 struct FarPeak {
     double alpha, beta;  // order of the integrand; alpha - 1
     double tilt;         // the order whose integrand exp(tilt l - u^2/2) weighs the nodes: alpha or 1

@@ -93,84 +93,13 @@ enum class Summand { excess, derivatives };
 double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand,
                    double nats = kAliasingTarget) noexcept;
 
-struct AddStep {
-    double h;
-    double log_aliasing;  // log of the proven absolute aliasing error
-};
-
-// Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing
-// afterwards.
-AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept;
-
-// The part of the integrand of A - 1 near the origin, |u| <= 37: the trapezoidal sum marched in blocks until the rest
-// is negligible.
-struct BulkSums {
-    double value = 0, slope = 0, first = 0, second = 0;  // as NodeSums, g included; times h / sqrt(2 pi)
-    double rounding = 0;                                 // sum of the terms times their relative rounding error
-    double truncation = 0;                               // relative
-    bool overflow = false;                               // an exponent left the range of double: the value is not valid
-};
-
-struct BulkRequest {
-    const SampledGaussianLaw& law;
-    const Grid& grid;
-    double alpha;
-    double s;  // alpha - 1 for alpha >= 1, not always the rounded difference (kullback_leibler); alpha for alpha < 0
-    double log_excess;  // log of a lower bound on A - 1, or of the part of A - 1 that is summed already
-    bool derivatives;
-    double center;  // shift of the derivative sums
-    NodeTable* table = nullptr;
-};
-
-// The integrand on the right for alpha >= 1.
-struct BulkEnd {
-    double index;         // nodes j < index only (inf: no far part follows)
-    double single_after;  // beyond this u the tail bound, once falling, has no peak left that matters
-    double falls_after;   // beyond this u the integrand of A falls, or rises again only to what is negligible at index
-};
-
-BulkSums integrate_bulk_remove(const BulkRequest& request, BulkEnd end) noexcept;
-
-// alpha < 0, around the mode.
-BulkSums integrate_bulk_add(const BulkRequest& request, double mode) noexcept;
-
-// The part of the integrand of A far from the origin: a peak at u ~ alpha c p with |u| > 9, or for alpha < 0
-// one whose height exceeds e^40.
-//
-// There alpha l and u^2/2 are large and nearly cancel, so the exponent at one reference node is formed in double-double
-// and every other node is formed relative to it (kernel sum_far). Where the height of the peak is not small against its
-// parts, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
-struct FarResult {
-    DoubleDouble exponent;  // log of the scale of the sums below
-    double exponent_error;  // its absolute error
-    FarSums sums;           // times h / sqrt(2 pi) e^exponent
-    double leftmost;        // index j of the first node used
-    double rounding;        // relative rounding error of sums.value
-    double truncation;      // relative error of the nodes left out
-    bool joined;            // the sum to the left reached its limit: the integrand beyond is not negligible
-};
-
-// Index range of the nodes of a far peak: left <= j < right. `last` says that no peak follows on the right.
-struct FarRange {
-    double left, right;
-    bool last;
-};
-
 // Stationary point of alpha l(u) - u^2/2 reached from the start by Newton steps damped to fixed-point steps u = alpha
 // p(u) c, which rise from 0 to the lowest one and fall from alpha c to the highest one.
 double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept;
-
-// The minimum between two modes.
-double far_valley(const SampledGaussianLaw& law, double alpha, double low, double high) noexcept;
 
 // log of the integrand at u, in double: for decisions, not in results.
 inline double far_height(const SampledGaussianLaw& law, double alpha, double u) noexcept {
     return alpha * law.log_ratio(u) - 0.5 * u * u;
 }
-
-// Marches from the mode in both directions until the rest is below 2^-57 of the sum or the range ends; center shifts
-// the derivative sums. beta = alpha - 1, not always the rounded difference.
-FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
-                        double mode, double center, FarRange range, bool derivatives) noexcept;
 
 }  // namespace renyi

@@ -2,21 +2,21 @@
 //     w = u c - c^2/2,  x = q expm1(w),  y = 1 + x,  l = log y,  h = y l - x,  phi(t) = e^t - 1 - t,  beta = alpha - 1,
 // or of (1+x)^alpha itself where A is large. At alpha = 1 it is that of h, whose sum is the divergence.
 //
-// A Ball carries a bound of its absolute error, raised with every operation: the operations of double_double.hpp are off
-// by 2^-100 of the result, or of the sum of the sizes of the terms; the functions by what elementary_dd.hpp states. The
-// bounds are computed in double; kSlack covers their own roundings.
+// A Ball carries a bound of its absolute error, raised with every operation: the operations of double_double.hpp are
+// off by 2^-100 of the result, or of the sum of the sizes of the terms; the functions by what elementary_dd.hpp states.
+// The bounds are computed in double; kSlack covers their own roundings.
 //
-// Left out: nodes before the first, where F <= beta q^2 max(1, alpha/2) and y <= 1 (sampled_gaussian_grid.cpp); nodes
-// beyond the last, where F <= alpha beta/2 x^2 y^(alpha-2)+ and y^alpha fall as Gaussians about max(alpha, 2) c at least,
-// since log y rises by at most c; and single nodes at which max(beta q^2 max(1, alpha/2), y^alpha) n is negligible.
-#include "renyi/loss/sampled_gaussian_rounded.hpp"
+// Left out: nodes before the first, where F <= beta q^2 max(1, alpha/2) and y <= 1 (sampled_gaussian_quadrature.cpp);
+// nodes beyond the last, where F <= alpha beta/2 x^2 y^(alpha-2)+ and y^alpha fall as Gaussians about max(alpha, 2) c
+// at least, since log y rises by at most c; and single nodes at which max(beta q^2 max(1, alpha/2), y^alpha) n is
+// negligible.
+#include "renyi/loss/sampled_gaussian.hpp"
 
 #include <array>
 #include <cmath>
 #include <cstddef>
 
 #include "renyi/fp/double_double.hpp"
-#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"
@@ -26,13 +26,13 @@ namespace renyi {
 namespace {
 
 constexpr double kSlack = 1.0 + 0x1p-20;
-constexpr double kUlp = 0x1p-100;         // of an operation
-constexpr double kNats = 60.0;            // of the aliasing error: 2 e^-60 < 2^-85
-constexpr double kLeftOut = 66.0;         // of nodes that are left out, relatively: e^-66 < 2^-95
-constexpr double kMostNodes = 16000.0;    // u = j h is exact
-constexpr double kLargest = 690.0;        // of an exponent
-constexpr double kDirect = 81.0;          // of beta l: alpha e^-beta l < 2^-96
-constexpr double kGrown = 300.0;          // of w: beyond, l = log q + w to (1-q)/q e^-w < 2^-390
+constexpr double kUlp = 0x1p-100;       // of an operation
+constexpr double kNats = 60.0;          // of the aliasing error: 2 e^-60 < 2^-85
+constexpr double kLeftOut = 66.0;       // of nodes that are left out, relatively: e^-66 < 2^-95
+constexpr double kMostNodes = 16000.0;  // u = j h is exact
+constexpr double kLargest = 690.0;      // of an exponent
+constexpr double kDirect = 81.0;        // of beta l: alpha e^-beta l < 2^-96
+constexpr double kGrown = 300.0;        // of w: beyond, l = log q + w to (1-q)/q e^-w < 2^-390
 constexpr double kSmallX = 0x1p-4, kSmallT = 0x1p-3;
 
 struct Ball {
@@ -86,7 +86,8 @@ DoubleDouble series(const std::array<DoubleDouble, Terms>& f, DoubleDouble x) no
     return sum;
 }
 
-// 1/(k (k-1)), k >= 2: 26 terms at |x| < 2^-4 leave out 2^-104/700; and 1/k!, of which 22 at |t| < 2^-3 leave out 2^-140.
+// 1/(k (k-1)), k >= 2: 26 terms at |x| < 2^-4 leave out 2^-104/700; and 1/k!, of which 22 at |t| < 2^-3 leave out
+// 2^-140.
 std::array<DoubleDouble, 26> entropy_terms() noexcept {
     std::array<DoubleDouble, 26> f;
     for (std::size_t i = 0; i < f.size(); ++i) {
@@ -162,7 +163,8 @@ Ball log_a_or_divergence(double q, double sigma, double alpha) noexcept {
         if (height + 1.0 < negligible) continue;
         const bool direct = large || (!divergence && beta * ratio > kDirect);
         const double limit = direct ? 0x1p45 : kLargest;
-        if (!(alpha * std::fabs(ratio) < limit && law.w(u) > -kLargest && (direct || u * u < 2.0 * kLargest))) return none;
+        if (!(alpha * std::fabs(ratio) < limit && law.w(u) > -kLargest && (direct || u * u < 2.0 * kLargest)))
+            return none;
         const Ball w = c * exact(u) - half_square;
         const bool grown = direct && w.value.hi > kGrown;
         const Ball bounded = grown ? exact(0.0) : w;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kTarget = 41.0;        // nats of the aliasing error: e^-41 = 1.6e-18
 constexpr double kLargestShift = 2.0;   // of u, in widths of the tilted law: the sums are up to e^2 larger there
-constexpr double kPanel = 0.4;          // largest half-width of a panel, see sampled_gaussian_quadrature.cpp
+constexpr double kPanel = 0.4;          // largest half-width of a panel, see log_a_below
 constexpr double kFlank = 4.0;          // the same times S, where the integrand rises to the limit like e^{S u}
 constexpr double kPanelPerStep = 1.0;   // the same in steps of the trapezoidal rule, which fall with y
 constexpr double kMostNodes = 65536.0;  // affects time alone: with more the transform is NaN

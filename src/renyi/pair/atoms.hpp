@@ -36,7 +36,8 @@ PairPointer randomized_response(double p, std::int64_t choices);
 PairPointer response_against_uniform(double p, std::int64_t choices);
 
 // The pair that dominates every (epsilon, delta)-private mechanism: delta where Q vanishes, delta where P does, the
-// rest a response of loss epsilon (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776). Spans for epsilon in [0, 700], moments for every one.
+// rest a response of loss epsilon (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776). Spans for epsilon in [0, 700],
+// moments for every one.
 PairPointer approximate_privacy(double epsilon, double delta);
 
 }  // namespace renyi

@@ -1,6 +1,6 @@
-// What is composed: Poisson-sampled Gaussian steps, pairs of distributions and Rényi curves, each with the number of its
-// uses. Equal parts are one part, and the order of steps depends on nothing but the steps, so that answers do not either,
-// to the last bit.
+// What is composed: Poisson-sampled Gaussian steps, pairs of distributions and Rényi curves, each with the number of
+// its uses. Equal parts are one part, and the order of steps depends on nothing but the steps, so that answers do not
+// either, to the last bit.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,6 @@
 
 namespace renyi {
 
-struct CountedPair {
-    PairPointer pair;
-    std::int64_t count;
-};
-
 struct CountedCurve {
     CurvePointer curve;
     double count;  // > 0
@@ -32,7 +27,8 @@ struct Composition {
     std::vector<CountedCurve> curves{};
 };
 
-// Parts added up one by one. Pairs and curves are equal if they are the same object. Sums of counts are exact below 2^53.
+// Parts added up one by one. Pairs and curves are equal if they are the same object. Sums of counts are exact below
+// 2^53.
 class Composer {
 public:
     void add(const SampledStep& step) { steps_[{step.q, step.sigma, step.records}] += step.count; }

@@ -1,5 +1,5 @@
-// The moment reading of a pair from its spans: the Rényi curve of finitely many privacy losses, those of a discrete pair
-// that dominates it, every span at its two ends.
+// The moment reading of a pair from its spans: the Rényi curve of finitely many privacy losses, those of a discrete
+// pair that dominates it, every span at its two ends.
 //
 // Finitely many privacy losses l with their masses p = q e^l under P and q under Q, and the sums over them that make a
 // log moment generating function. With beta = alpha - 1 and phi(t) = e^t - 1 - t
@@ -85,31 +85,7 @@ Certified divergence_of(double sum, double largest_loss, double error, std::size
 constexpr double kSmallestMoment = 1e-290;
 constexpr Certified kBelowSmallest{kSmallestMoment, 1.0};
 
-// The Rényi curve of a pair of bounded loss, that of the discrete pair which dominates it:
-//
-//     K(alpha) = log E_Q[e^{alpha L}],   above the truth by about 1e-7 of itself at most where nothing is two-sided
-//
-// and right to rounding where the pair has 2^16 atoms at most and nothing else. Other spans are narrow relative to their
-// losses, for A - 1 is quadratic in small ones, and to their distance from the largest loss, around which large orders
-// gather.
-class PairMoment final : public RenyiCurve {
-public:
-    // No infinite mass, no losses above the spans.
-    explicit PairMoment(const Pair& pair);
-
-    LogMoment log_moment(double alpha) const noexcept override;
-    Certified divergence(double alpha) const noexcept override;
-    double largest_loss() const noexcept override;
-
-private:
-    void add(const Span& span, double spread);
-
-    LossNodes nodes_;
-    double error_ = 0.0;                                // of the masses, relative
-    double loss_error_ = 0.0, small_loss_error_ = 0.0;  // of losses; relative, or to their spread where they are small
-};
-
-// The curve above; infinite where there is infinite mass, and none where losses have no bound.
+// See PairMoment in the source; infinite where there is infinite mass, and none where losses have no bound.
 CurvePointer moment_of_spans(const Pair& pair);
 
 }  // namespace renyi

@@ -9,39 +9,6 @@
 
 namespace renyi {
 
-namespace {
-
-// Cuts far from each other relative to their part are met well: others wait.
-class AtLosses final : public Fineness {
-public:
-    explicit AtLosses(const std::vector<double>& losses) : losses_(losses) {}
-    double cut(double low, double high) const noexcept override {
-        const auto place = [this](double loss) {
-            return static_cast<std::size_t>(std::upper_bound(losses_.begin(), losses_.end(), loss) - losses_.begin());
-        };
-        std::size_t first = place(low), last = std::max(place(high), first);
-        while (first < last && losses_[first] < low + kOnEnd * gap(first)) ++first;
-        while (first < last && losses_[last - 1] > high - kOnEnd * gap(last - 1)) --last;
-        if (first == last) return kFine;
-        const std::size_t middle = first + (last - first) / 2;
-        return high - low > 100.0 * gap(middle) ? kAnywhere : losses_[middle];
-    }
-
-private:
-    static constexpr double kOnEnd = 1e-4;
-
-    double gap(std::size_t i) const noexcept {
-        double found = kOnEnd * std::max(std::fabs(losses_[i]), 1.0);
-        if (i > 0) found = std::min(found, losses_[i] - losses_[i - 1]);
-        if (i + 1 < losses_.size()) found = std::min(found, losses_[i + 1] - losses_[i]);
-        return found;
-    }
-
-    const std::vector<double>& losses_;
-};
-
-}  // namespace
-
 CurvePointer Pair::moment(Direction direction) const {
     if (direction == Direction::add && !symmetric()) return moment_of_spans(ReversedPair(shared_from_this()));
     return moment_of_spans(*this);
@@ -56,7 +23,25 @@ PairPointer Pair::sampled(double rate) const {
 }
 
 Spans spans_at(const Pair& pair, Side side, const std::vector<double>& losses) {
-    return pair.spans(side, AtLosses(losses));
+    constexpr double kOnEnd = 1e-4;
+    const auto gap = [&losses](std::size_t i) {
+        double found = kOnEnd * std::max(std::fabs(losses[i]), 1.0);
+        if (i > 0) found = std::min(found, losses[i] - losses[i - 1]);
+        if (i + 1 < losses.size()) found = std::min(found, losses[i + 1] - losses[i]);
+        return found;
+    };
+    const auto place = [&losses](double loss) {
+        return static_cast<std::size_t>(std::ranges::upper_bound(losses, loss) - losses.begin());
+    };
+    // Cuts far from each other relative to their part are met well: others wait.
+    return pair.spans(side, CutBy([&](double low, double high) {
+        std::size_t first = place(low), last = std::max(place(high), first);
+        while (first < last && losses[first] < low + kOnEnd * gap(first)) ++first;
+        while (first < last && losses[last - 1] > high - kOnEnd * gap(last - 1)) --last;
+        if (first == last) return kFine;
+        const std::size_t middle = first + (last - first) / 2;
+        return high - low > 100.0 * gap(middle) ? kAnywhere : losses[middle];
+    }));
 }
 
 Composition Composer::composition() const {

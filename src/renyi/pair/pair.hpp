@@ -1,6 +1,6 @@
 // A mechanism is a pair of distributions (P, Q) that dominates its outputs on neighbouring data. A pair is read three
-// ways: by the moments of its privacy loss L = log dP/dQ (moment), along a contour, and on a lattice, the last two through
-// finitely many spans of losses, as fine as the reader asks for.
+// ways: by the moments of its privacy loss L = log dP/dQ (moment), along a contour, and on a lattice, the last two
+// through finitely many spans of losses, as fine as the reader asks for.
 //
 // A span has masses p under P and q under Q, ends low <= L <= high, and between them mean = log(p/q), the loss that its
 // outcomes have when they are merged into one. With H(E) = E_P[(1 - E e^-L)_+], delta(epsilon) = H(e^epsilon),
@@ -14,7 +14,9 @@
 // the signs, and a Poisson sample ((1-s) Q + s P, Q) moves all three losses by l -> log(1 + s (e^l - 1)).
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "renyi/fp/bracket.hpp"
@@ -50,6 +52,19 @@ public:
 
 constexpr double kFine = kInfinity, kAnywhere = -kInfinity;
 
+// Divides where a function of (low, high) says.
+template <class Cut>
+class CutBy final : public Fineness {
+public:
+    explicit CutBy(Cut cut, bool joins_atoms = true) : cut_(std::move(cut)), joins_atoms_(joins_atoms) {}
+    double cut(double low, double high) const noexcept override { return cut_(low, high); }
+    bool joins_atoms() const noexcept override { return joins_atoms_; }
+
+private:
+    Cut cut_;
+    bool joins_atoms_;
+};
+
 // Everything is fine: the fewest spans, whose masses are as good as those of the finest.
 class Coarse final : public Fineness {
 public:
@@ -78,6 +93,11 @@ inline void round_small_masses_outward(Spans& spans, Side side, double size) noe
 class Pair;
 using PairPointer = std::shared_ptr<const Pair>;
 
+struct CountedPair {
+    PairPointer pair;
+    std::int64_t count;
+};
+
 // Pairs are immutable and shared: the operations below are for pairs that a PairPointer holds.
 class Pair : public std::enable_shared_from_this<Pair> {
 public:
@@ -87,8 +107,8 @@ public:
     virtual Spans spans(Side side, const Fineness& fineness) const = 0;
 
     // K(alpha) = log E_Q[e^{alpha L}] or an upper bound of it, of (P, Q) for Direction::remove and of (Q, P) for
-    // Direction::add; of the upper side. Empty where the losses have no bound and no closed form is known. Unless a class
-    // knows better, it is read from the spans.
+    // Direction::add; of the upper side. Empty where the losses have no bound and no closed form is known. Unless a
+    // class knows better, it is read from the spans.
     virtual CurvePointer moment(Direction direction) const;
 
     // Whether the sides differ, and one side as a pair by itself.

@@ -5,6 +5,7 @@
 // square of K'.
 #include "renyi/pair/renyi_curve.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -36,48 +37,67 @@ Certified LinearCurve::divergence(double alpha) const noexcept {
     return {value, value == 0.0 ? 0.0 : 2.0 * kUnitRoundoff};
 }
 
-LabelledMixtureCurve::LabelledMixtureCurve(std::vector<WeightedPart> parts) : parts_(std::move(parts)) {
-    std::erase_if(parts_, [](const WeightedPart& part) { return part.weight == 0.0; });
-    for (const WeightedPart& part : parts_) {
-        largest_order_ = std::min(largest_order_, part.curve->largest_order());
-        largest_loss_ = std::max(largest_loss_, part.curve->largest_loss());
-    }
-}
+namespace {
 
-LogMoment LabelledMixtureCurve::log_moment(double alpha) const noexcept {
-    Excess excess;
-    Certified farthest{0.0, 0.0};  // beyond the range of the excess one part is all
-    std::vector<LogMoment> moments;
-    for (const WeightedPart& part : parts_) {
-        moments.push_back(part.curve->log_moment(alpha));
-        const Certified k = moments.back().value;
-        if (!(k.value > 0.0)) continue;
-        if (!(k.value < kLargestExponent)) {
-            const Certified alone = log_mixture(part.weight, k);
-            if (alone.value > farthest.value) farthest = alone;
-            continue;
+class LabelledMixtureCurve final : public RenyiCurve {
+public:
+    explicit LabelledMixtureCurve(std::vector<WeightedPart> parts) : parts_(std::move(parts)) {
+        std::erase_if(parts_, [](const WeightedPart& part) { return part.weight == 0.0; });
+        for (const WeightedPart& part : parts_) {
+            largest_order_ = std::min(largest_order_, part.curve->largest_order());
+            largest_loss_ = std::max(largest_loss_, part.curve->largest_loss());
         }
-        excess.add(scaled(part.weight) * scaled_expm1({k.value, 0.0}), log_error(k));
     }
-    LogMoment found{excess.log_moment(12.0 * kUnitRoundoff), 0.0, 0.0};
-    if (farthest.value > 0.0) found.value = {farthest.value, farthest.relative_error + 0x1p-40};
-    double square = 0.0;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-        const LogMoment& m = moments[i];
-        const double exponent = m.value.value - found.value.value + lane_log(parts_[i].weight);
-        const double share = std::exp(std::min(exponent, 0.0));
-        found.first += share * m.first;
-        square += share * (m.second + m.first * m.first);
-    }
-    found.second = std::max(square - found.first * found.first, 0.0);
-    return found;
-}
 
-Certified LabelledMixtureCurve::divergence(double alpha) const noexcept {
-    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
-    CertifiedSum sum;
-    for (const WeightedPart& part : parts_) sum.add(part.weight, part.curve->divergence(alpha));
-    return sum.total();
+    LogMoment log_moment(double alpha) const noexcept override {
+        Excess excess;
+        Certified farthest{0.0, 0.0};  // beyond the range of the excess one part is all
+        std::vector<LogMoment> moments;
+        for (const WeightedPart& part : parts_) {
+            moments.push_back(part.curve->log_moment(alpha));
+            const Certified k = moments.back().value;
+            if (!(k.value > 0.0)) continue;
+            if (!(k.value < kLargestExponent)) {
+                const Certified alone = log_mixture(part.weight, k);
+                if (alone.value > farthest.value) farthest = alone;
+                continue;
+            }
+            excess.add(scaled(part.weight) * scaled_expm1({k.value, 0.0}), log_error(k));
+        }
+        LogMoment found{excess.log_moment(12.0 * kUnitRoundoff), 0.0, 0.0};
+        if (farthest.value > 0.0) found.value = {farthest.value, farthest.relative_error + 0x1p-40};
+        double square = 0.0;
+        for (std::size_t i = 0; i < parts_.size(); ++i) {
+            const LogMoment& m = moments[i];
+            const double exponent = m.value.value - found.value.value + lane_log(parts_[i].weight);
+            const double share = std::exp(std::min(exponent, 0.0));
+            found.first += share * m.first;
+            square += share * (m.second + m.first * m.first);
+        }
+        found.second = std::max(square - found.first * found.first, 0.0);
+        return found;
+    }
+    Certified divergence(double alpha) const noexcept override {
+        if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+        CertifiedSum sum;
+        for (const WeightedPart& part : parts_) sum.add(part.weight, part.curve->divergence(alpha));
+        return sum.total();
+    }
+    bool convex() const noexcept override {
+        return std::all_of(parts_.begin(), parts_.end(), [](const WeightedPart& p) { return p.curve->convex(); });
+    }
+    double largest_order() const noexcept override { return largest_order_; }
+    double largest_loss() const noexcept override { return largest_loss_; }
+
+private:
+    std::vector<WeightedPart> parts_;
+    double largest_order_ = kInfinity, largest_loss_ = 0.0;
+};
+
+}  // namespace
+
+CurvePointer labelled_mixture(std::vector<WeightedPart> parts) {
+    return std::make_shared<const LabelledMixtureCurve>(std::move(parts));
 }
 
 }  // namespace renyi

@@ -85,6 +85,28 @@ struct Tile {
     std::size_t array, first, count;
 };
 
+// Bytes of an element.
+std::size_t size_of_sum(const ClipTask& task) noexcept { return task.wide_sum ? sizeof(double) : sizeof(float); }
+
+// Adds a group of rows to the sums, each row by its factor.
+
+struct Range {
+    std::size_t first, end;
+    std::size_t size() const noexcept { return end - first; }
+};
+
+// One thread's part of a task: a range of rows and a range of tiles.
+
+constexpr std::size_t kMebi = 1024 * 1024;
+constexpr std::size_t kTinyRow = kMebi / 16;    // eight of them fit in a second-level cache
+constexpr std::size_t kShortRow = kMebi / 2;    // up to here rows are summed in blocks
+constexpr std::size_t kLongRow = 8 * kMebi;     // four of them fill a third-level cache
+constexpr std::size_t kShareBytes = kMebi / 2;  // of a thread, at least
+
+constexpr std::size_t kLargestBlock = 256, kBlocks = 16;
+
+std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
+
 struct ClipPlan {
     std::vector<Tile> tiles;
     // Of each array:
@@ -103,34 +125,107 @@ struct ClipPlan {
     std::size_t sum_bytes = 0;     // of all sums together
     std::size_t threads = 1;
 
-    explicit ClipPlan(const ClipTask& task);
+    explicit ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_doubles(task.bounds.size()) {
+        std::size_t row_bytes = 0;
+        std::vector<double> elements(task.bounds.size());
+        for (std::size_t a = 0; a < task.arrays.size(); ++a) {
+            const RowArray& array = task.arrays[a];
+            for (std::size_t first = 0; first < array.size; first += kTile) {
+                if (!task.groups.empty()) tiles_of[task.groups[a]].push_back(tiles.size());
+                tiles.push_back({a, first, std::min(kTile, array.size - first)});
+            }
+            kernels.push_back(&row_kernels(array.element, task.wide_sum));
+            row_bytes += array.bytes_of_row();
+            sum_bytes += array.size * size_of_sum(task);
+            gathers = gathers || !array.contiguous;
+            gathers_close = gathers_close || (!array.contiguous && array.rows_are_close);
+            shifts.push_back(task.weights != nullptr ? 0x1.8p52 * task.spacing : 0.0);
+            if (task.groups.empty()) continue;
+            const std::size_t norm = task.groups[a];
+            if (sums_exactly(task.rule, task.wide_sum)) shifts.back() = 0x1.8p52 * sum_spacing(task.bounds[norm]);
+            has_doubles[norm] = has_doubles[norm] || array.element == Element::twice;
+            elements[norm] += static_cast<double>(array.size);
+        }
+        for (std::size_t norm = 0; norm < task.bounds.size(); ++norm) {
+            const double roundings = kTileRoundings + static_cast<double>(tiles_of[norm].size());
+            bounds.push_back({task.rule, task.bounds[norm], task.stability, std::sqrt(elements[norm]), roundings,
+                              task.wide_sum, has_doubles[norm]});
+        }
+        size_groups(row_bytes);
+        if (row_bytes <= kShortRow)
+            block_rows = up_to_multiple(std::clamp(task.rows / kBlocks, kGatheredRows, kLargestBlock), kGatheredRows);
+        const std::size_t shares = block_rows != 0 ? blocks(task.rows) : tiles.size();
+        const std::size_t worth = row_bytes * task.rows / kShareBytes + 1;
+        threads = std::max<std::size_t>(1, std::min({task.threads, shares, worth}));
+    }
 
     std::size_t blocks(std::size_t rows) const noexcept { return (rows + block_rows - 1) / block_rows; }
 
 private:
-    void size_groups(std::size_t row_bytes) noexcept;
+    // A row is added after its norm is known. Reading a few rows, then adding them, is faster than both at once, where
+    // hits in the cache keep processors from prefetching.
+    void size_groups(std::size_t row_bytes) noexcept {
+        rows_at_once = row_bytes <= kTinyRow ? 8 : 4;
+        group_rows = row_bytes <= kLongRow ? rows_at_once : 16;
+        if (gathers) rows_at_once = 1;  // in long runs
+        if (gathers_close) rows_at_once = group_rows = kGatheredRows;
+    }
 };
 
-// Bytes of an element.
-std::size_t size_of_sum(const ClipTask& task) noexcept { return task.wide_sum ? sizeof(double) : sizeof(float); }
-
-// Adds a group of rows to the sums, each row by its factor.
-
-struct Range {
-    std::size_t first, end;
-    std::size_t size() const noexcept { return end - first; }
-};
+constexpr std::size_t kRunTiles = 64;  // tiles of a sum that stay in a cache while rows are added
 
 class GroupSum {
 public:
-    GroupSum(const ClipTask& task, const ClipPlan& plan);
+    GroupSum(const ClipTask& task, const ClipPlan& plan)
+        : task_(task), plan_(plan), norms_(std::max<std::size_t>(task.bounds.size(), 1)), reader_(plan.gathers) {}
 
-    // factors: rows x norms. A sum that all rows go to is cleared before the first of them.
-    void add(Range rows, Range tiles, const RowFactor* factors, void* const* sums) noexcept;
+    // factors: rows x norms. A sum that all rows go to is cleared before the first of them. A few rows along a run of
+    // tiles, then the next rows: memory is read in a few long runs, and the run of the sum stays in a cache.
+    void add(Range rows, Range tiles, const RowFactor* factors, void* const* sums) noexcept {
+        for (Range run{tiles.first, tiles.first}; run.first < tiles.end; run.first = run.end) {
+            run.end = std::min(run.first + kRunTiles, tiles.end);
+            for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end) {
+                now.end = std::min(now.first + plan_.rows_at_once, rows.end);
+                for (std::size_t t = run.first; t < run.end; ++t)
+                    add_tile(plan_.tiles[t], now, factors + (now.first - rows.first) * norms_, sums);
+            }
+        }
+    }
 
 private:
-    void add_tile(const Tile& tile, Range rows, const RowFactor* factors, void* const* sums) noexcept;
-    void add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor, char* sum) noexcept;
+    void add_tile(const Tile& tile, Range rows, const RowFactor* factors, void* const* sums) noexcept {
+        const RowArray& array = task_.arrays[tile.array];
+        const std::size_t item = size_of_sum(task_);
+        char* const sum = static_cast<char*>(sums[tile.array]) + tile.first * item;
+        if (rows.first == 0 && plan_.block_rows == 0 && !task_.adds_to_sums) std::memset(sum, 0, tile.count * item);
+        if (!task_.groups.empty()) factors += task_.groups[tile.array];
+        add_rows(tile, rows.size(), reader_.read(array, rows.first, rows.size(), tile.first, tile.count), factors, sum);
+    }
+    // Rows with a factor each, several at once; those of factor 0 are not read: they need not be finite.
+    void add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor, char* sum) noexcept {
+        const RowKernels& kernels = *plan_.kernels[tile.array];
+        const double shift = plan_.shifts[tile.array];
+        const void* rows[kRowsAtOnce];
+        double factors[kRowsAtOnce];
+        std::size_t waiting = 0;
+        const auto add_waiting = [&] {
+            kernels.add(sum, rows, factors, waiting, shift, tile.count);
+            waiting = 0;
+        };
+        const char* row = given.first;
+        for (std::size_t r = 0; r < count; ++r, row += given.pitch, factor += norms_) {
+            if (factor->factor == 0.0) continue;
+            if (!factor->narrow) {
+                add_waiting();
+                kernels.add_scaled(sum, row, factor->factor, factor->scale, shift, tile.count);
+                continue;
+            }
+            rows[waiting] = row;
+            factors[waiting] = factor->factor;
+            if (++waiting == kRowsAtOnce) add_waiting();
+        }
+        add_waiting();
+    }
 
     const ClipTask& task_;
     const ClipPlan& plan_;
@@ -138,11 +233,16 @@ private:
     RowReader reader_;
 };
 
-// One thread's part of a task: a range of rows and a range of tiles.
-
 class ClipSweep {
 public:
-    ClipSweep(const ClipTask& task, const ClipPlan& plan);
+    ClipSweep(const ClipTask& task, const ClipPlan& plan)
+        : task_(task),
+          plan_(plan),
+          sum_(task, plan),
+          own_squares_(plan.block_rows != 0 ? squares_needed(plan) : 0),
+          factors_(plan.group_rows * std::max<std::size_t>(task.bounds.size(), 1)),
+          norms_(task.bounds.size()),
+          reader_(plan.gathers) {}
 
     // Where several threads share the rows: `squares` is theirs together, and they meet after every group.
     struct Share {
@@ -153,16 +253,92 @@ public:
 
     static std::size_t squares_needed(const ClipPlan& plan) { return 2 * plan.group_rows * plan.tiles.size(); }
 
-    void run(Range rows, Range tiles, void* const* sums, const Share& share) noexcept;
-    void run(Range rows, void* const* sums) noexcept;  // by itself, all tiles
+    void run(Range rows, Range tiles, void* const* sums, const Share& share) noexcept {
+        bool odd = false;
+        for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end, odd = !odd) {
+            now.end = std::min(now.first + plan_.group_rows, rows.end);
+            if (task_.weights != nullptr) {
+                for (std::size_t r = now.first; r < now.end; ++r)
+                    factors_[r - now.first] = plain_factor(task_.weights[r], task_.wide_sum);
+            } else {
+                // Other threads may still read the squares of the group before.
+                squares_ = share.squares->data() + (odd ? plan_.group_rows * plan_.tiles.size() : 0);
+                read(now, tiles);
+                if (share.meeting != nullptr) share.meeting->arrive_and_wait();
+                find_factors(now, share.reports);
+            }
+            if (!task_.sums.empty()) sum_.add(now, tiles, factors_.data(), sums);
+        }
+    }
+    void run(Range rows, void* const* sums) noexcept {  // by itself, all tiles
+        run(rows, {0, plan_.tiles.size()}, sums, {&own_squares_, nullptr, true});
+    }
 
 private:
-    void read(Range rows, Range tiles) noexcept;
-    void read_tile(Range rows, std::size_t index, double* squares) noexcept;
-    void find_factors(Range rows, bool reports) noexcept;
-    RowNorm norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept;
-    RowNorm scaled_norm(std::size_t row, std::size_t norm) noexcept;
-    const char* row_of(const Tile& tile, std::size_t row) noexcept;
+    // Row after row, as memory lies; where rows are close, all of them a tile at a time.
+    void read(Range rows, Range tiles) noexcept {
+        const std::size_t some = plan_.gathers_close ? rows.size() : 1;
+        for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end) {
+            now.end = now.first + some;
+            for (std::size_t t = tiles.first; t < tiles.end; ++t)
+                read_tile(now, t, squares_ + (now.first - rows.first) * plan_.tiles.size() + t);
+        }
+    }
+    void read_tile(Range rows, std::size_t index, double* squares) noexcept {
+        const Tile& tile = plan_.tiles[index];
+        auto [row, pitch] = reader_.read(task_.arrays[tile.array], rows.first, rows.size(), tile.first, tile.count);
+        for (std::size_t r = 0; r < rows.size(); ++r, row += pitch, squares += plan_.tiles.size())
+            *squares = plan_.kernels[tile.array]->sum_squares(row, tile.count);
+    }
+    void find_factors(Range rows, bool reports) noexcept {
+        const std::size_t norms = task_.bounds.size();
+        for (std::size_t row = rows.first; row < rows.end; ++row) {
+            const std::size_t index = row - rows.first;
+            bool finite = true;
+            for (std::size_t norm = 0; norm < norms; ++norm) {
+                norms_[norm] = norm_of(row, index, norm);
+                finite = finite && norms_[norm].squares < kInfinity;
+            }
+            for (std::size_t norm = 0; norm < norms; ++norm) {
+                RowFactor& factor = factors_[index * norms + norm];
+                factor = finite ? clip_factor(plan_.bounds[norm], norms_[norm]) : RowFactor{};
+                if (!reports) continue;
+                if (task_.norms != nullptr) task_.norms[row * norms + norm] = finite ? norms_[norm].value() : kNaN;
+                if (task_.factors != nullptr) task_.factors[row * norms + norm] = factor.value();
+            }
+        }
+    }
+    // Tiles are added in their order, whatever the order of reading. Infinite or NaN where squares are.
+    RowNorm norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept {
+        const double* squares = squares_ + index * plan_.tiles.size();
+        double sum = 0.0;
+        for (const std::size_t t : plan_.tiles_of[norm]) sum += squares[t];
+        if (sum >= kLeastSquares && sum <= kLargestSquares) return {sum, 0};
+        if (!plan_.has_doubles[norm]) return {sum, 0};
+        return scaled_norm(row, norm);
+    }
+    // The row once more, its largest element brought into [1, 2).
+    RowNorm scaled_norm(std::size_t row, std::size_t norm) noexcept {
+        double largest = 0.0;
+        for (const std::size_t t : plan_.tiles_of[norm]) {
+            const Tile& tile = plan_.tiles[t];
+            const double here = plan_.kernels[tile.array]->largest(row_of(tile, row), tile.count);
+            if (!std::isfinite(here)) return {kInfinity, 0};
+            largest = std::max(largest, here);
+        }
+        if (largest == 0.0) return {};
+        const int exponent = std::max(std::ilogb(largest), -1000);
+        double sum = 0.0;
+        for (const std::size_t t : plan_.tiles_of[norm]) {
+            const Tile& tile = plan_.tiles[t];
+            sum += plan_.kernels[tile.array]->sum_squares_scaled(row_of(tile, row), tile.count,
+                                                                 std::ldexp(1.0, -exponent));
+        }
+        return {sum, exponent};
+    }
+    const char* row_of(const Tile& tile, std::size_t row) noexcept {
+        return reader_.read(task_.arrays[tile.array], row, 1, tile.first, tile.count).first;
+    }
 
     const ClipTask& task_;
     const ClipPlan& plan_;
@@ -173,213 +349,6 @@ private:
     std::vector<RowNorm> norms_;      // of one row
     RowReader reader_;
 };
-
-constexpr std::size_t kMebi = 1024 * 1024;
-constexpr std::size_t kTinyRow = kMebi / 16;    // eight of them fit in a second-level cache
-constexpr std::size_t kShortRow = kMebi / 2;    // up to here rows are summed in blocks
-constexpr std::size_t kLongRow = 8 * kMebi;     // four of them fill a third-level cache
-constexpr std::size_t kShareBytes = kMebi / 2;  // of a thread, at least
-
-constexpr std::size_t kLargestBlock = 256, kBlocks = 16;
-
-std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
-
-ClipPlan::ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_doubles(task.bounds.size()) {
-    std::size_t row_bytes = 0;
-    std::vector<double> elements(task.bounds.size());
-    for (std::size_t a = 0; a < task.arrays.size(); ++a) {
-        const RowArray& array = task.arrays[a];
-        for (std::size_t first = 0; first < array.size; first += kTile) {
-            if (!task.groups.empty()) tiles_of[task.groups[a]].push_back(tiles.size());
-            tiles.push_back({a, first, std::min(kTile, array.size - first)});
-        }
-        kernels.push_back(&row_kernels(array.element, task.wide_sum));
-        row_bytes += array.bytes_of_row();
-        sum_bytes += array.size * size_of_sum(task);
-        gathers = gathers || !array.contiguous;
-        gathers_close = gathers_close || (!array.contiguous && array.rows_are_close);
-        shifts.push_back(task.weights != nullptr ? 0x1.8p52 * task.spacing : 0.0);
-        if (task.groups.empty()) continue;
-        const std::size_t norm = task.groups[a];
-        if (sums_exactly(task.rule, task.wide_sum)) shifts.back() = 0x1.8p52 * sum_spacing(task.bounds[norm]);
-        has_doubles[norm] = has_doubles[norm] || array.element == Element::twice;
-        elements[norm] += static_cast<double>(array.size);
-    }
-    for (std::size_t norm = 0; norm < task.bounds.size(); ++norm) {
-        const double roundings = kTileRoundings + static_cast<double>(tiles_of[norm].size());
-        bounds.push_back({task.rule, task.bounds[norm], task.stability, std::sqrt(elements[norm]), roundings,
-                          task.wide_sum, has_doubles[norm]});
-    }
-    size_groups(row_bytes);
-    if (row_bytes <= kShortRow)
-        block_rows = up_to_multiple(std::clamp(task.rows / kBlocks, kGatheredRows, kLargestBlock), kGatheredRows);
-    const std::size_t shares = block_rows != 0 ? blocks(task.rows) : tiles.size();
-    const std::size_t worth = row_bytes * task.rows / kShareBytes + 1;
-    threads = std::max<std::size_t>(1, std::min({task.threads, shares, worth}));
-}
-
-// A row is added after its norm is known. Reading a few rows, then adding them, is faster than both at once, where
-// hits in the cache keep processors from prefetching.
-void ClipPlan::size_groups(std::size_t row_bytes) noexcept {
-    rows_at_once = row_bytes <= kTinyRow ? 8 : 4;
-    group_rows = row_bytes <= kLongRow ? rows_at_once : 16;
-    if (gathers) rows_at_once = 1;  // in long runs
-    if (gathers_close) rows_at_once = group_rows = kGatheredRows;
-}
-
-constexpr std::size_t kRunTiles = 64;  // tiles of a sum that stay in a cache while rows are added
-
-GroupSum::GroupSum(const ClipTask& task, const ClipPlan& plan)
-    : task_(task), plan_(plan), norms_(std::max<std::size_t>(task.bounds.size(), 1)), reader_(plan.gathers) {}
-
-// A few rows along a run of tiles, then the next rows: memory is read in a few long runs, and the run of the sum stays
-// in a cache.
-void GroupSum::add(Range rows, Range tiles, const RowFactor* factors, void* const* sums) noexcept {
-    for (Range run{tiles.first, tiles.first}; run.first < tiles.end; run.first = run.end) {
-        run.end = std::min(run.first + kRunTiles, tiles.end);
-        for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end) {
-            now.end = std::min(now.first + plan_.rows_at_once, rows.end);
-            for (std::size_t t = run.first; t < run.end; ++t)
-                add_tile(plan_.tiles[t], now, factors + (now.first - rows.first) * norms_, sums);
-        }
-    }
-}
-
-void GroupSum::add_tile(const Tile& tile, Range rows, const RowFactor* factors, void* const* sums) noexcept {
-    const RowArray& array = task_.arrays[tile.array];
-    const std::size_t item = size_of_sum(task_);
-    char* const sum = static_cast<char*>(sums[tile.array]) + tile.first * item;
-    if (rows.first == 0 && plan_.block_rows == 0 && !task_.adds_to_sums) std::memset(sum, 0, tile.count * item);
-    if (!task_.groups.empty()) factors += task_.groups[tile.array];
-    add_rows(tile, rows.size(), reader_.read(array, rows.first, rows.size(), tile.first, tile.count), factors, sum);
-}
-
-// Rows with a factor each, several at once; those of factor 0 are not read: they need not be finite.
-void GroupSum::add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor,
-                        char* sum) noexcept {
-    const RowKernels& kernels = *plan_.kernels[tile.array];
-    const double shift = plan_.shifts[tile.array];
-    const void* rows[kRowsAtOnce];
-    double factors[kRowsAtOnce];
-    std::size_t waiting = 0;
-    const auto add_waiting = [&] {
-        kernels.add(sum, rows, factors, waiting, shift, tile.count);
-        waiting = 0;
-    };
-    const char* row = given.first;
-    for (std::size_t r = 0; r < count; ++r, row += given.pitch, factor += norms_) {
-        if (factor->factor == 0.0) continue;
-        if (!factor->narrow) {
-            add_waiting();
-            kernels.add_scaled(sum, row, factor->factor, factor->scale, shift, tile.count);
-            continue;
-        }
-        rows[waiting] = row;
-        factors[waiting] = factor->factor;
-        if (++waiting == kRowsAtOnce) add_waiting();
-    }
-    add_waiting();
-}
-
-ClipSweep::ClipSweep(const ClipTask& task, const ClipPlan& plan)
-    : task_(task),
-      plan_(plan),
-      sum_(task, plan),
-      own_squares_(plan.block_rows != 0 ? squares_needed(plan) : 0),
-      factors_(plan.group_rows * std::max<std::size_t>(task.bounds.size(), 1)),
-      norms_(task.bounds.size()),
-      reader_(plan.gathers) {}
-
-void ClipSweep::run(Range rows, void* const* sums) noexcept {
-    run(rows, {0, plan_.tiles.size()}, sums, {&own_squares_, nullptr, true});
-}
-
-void ClipSweep::run(Range rows, Range tiles, void* const* sums, const Share& share) noexcept {
-    bool odd = false;
-    for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end, odd = !odd) {
-        now.end = std::min(now.first + plan_.group_rows, rows.end);
-        if (task_.weights != nullptr) {
-            for (std::size_t r = now.first; r < now.end; ++r)
-                factors_[r - now.first] = plain_factor(task_.weights[r], task_.wide_sum);
-        } else {
-            // Other threads may still read the squares of the group before.
-            squares_ = share.squares->data() + (odd ? plan_.group_rows * plan_.tiles.size() : 0);
-            read(now, tiles);
-            if (share.meeting != nullptr) share.meeting->arrive_and_wait();
-            find_factors(now, share.reports);
-        }
-        if (!task_.sums.empty()) sum_.add(now, tiles, factors_.data(), sums);
-    }
-}
-
-// Row after row, as memory lies; where rows are close, all of them a tile at a time.
-void ClipSweep::read(Range rows, Range tiles) noexcept {
-    const std::size_t some = plan_.gathers_close ? rows.size() : 1;
-    for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end) {
-        now.end = now.first + some;
-        for (std::size_t t = tiles.first; t < tiles.end; ++t)
-            read_tile(now, t, squares_ + (now.first - rows.first) * plan_.tiles.size() + t);
-    }
-}
-
-void ClipSweep::read_tile(Range rows, std::size_t index, double* squares) noexcept {
-    const Tile& tile = plan_.tiles[index];
-    auto [row, pitch] = reader_.read(task_.arrays[tile.array], rows.first, rows.size(), tile.first, tile.count);
-    for (std::size_t r = 0; r < rows.size(); ++r, row += pitch, squares += plan_.tiles.size())
-        *squares = plan_.kernels[tile.array]->sum_squares(row, tile.count);
-}
-
-void ClipSweep::find_factors(Range rows, bool reports) noexcept {
-    const std::size_t norms = task_.bounds.size();
-    for (std::size_t row = rows.first; row < rows.end; ++row) {
-        const std::size_t index = row - rows.first;
-        bool finite = true;
-        for (std::size_t norm = 0; norm < norms; ++norm) {
-            norms_[norm] = norm_of(row, index, norm);
-            finite = finite && norms_[norm].squares < kInfinity;
-        }
-        for (std::size_t norm = 0; norm < norms; ++norm) {
-            RowFactor& factor = factors_[index * norms + norm];
-            factor = finite ? clip_factor(plan_.bounds[norm], norms_[norm]) : RowFactor{};
-            if (!reports) continue;
-            if (task_.norms != nullptr) task_.norms[row * norms + norm] = finite ? norms_[norm].value() : kNaN;
-            if (task_.factors != nullptr) task_.factors[row * norms + norm] = factor.value();
-        }
-    }
-}
-
-// Tiles are added in their order, whatever the order of reading. Infinite or NaN where squares are.
-RowNorm ClipSweep::norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept {
-    const double* squares = squares_ + index * plan_.tiles.size();
-    double sum = 0.0;
-    for (const std::size_t t : plan_.tiles_of[norm]) sum += squares[t];
-    if (sum >= kLeastSquares && sum <= kLargestSquares) return {sum, 0};
-    if (!plan_.has_doubles[norm]) return {sum, 0};
-    return scaled_norm(row, norm);
-}
-
-// The row once more, its largest element brought into [1, 2).
-RowNorm ClipSweep::scaled_norm(std::size_t row, std::size_t norm) noexcept {
-    double largest = 0.0;
-    for (const std::size_t t : plan_.tiles_of[norm]) {
-        const Tile& tile = plan_.tiles[t];
-        const double here = plan_.kernels[tile.array]->largest(row_of(tile, row), tile.count);
-        if (!std::isfinite(here)) return {kInfinity, 0};
-        largest = std::max(largest, here);
-    }
-    if (largest == 0.0) return {};
-    const int exponent = std::max(std::ilogb(largest), -1000);
-    double sum = 0.0;
-    for (const std::size_t t : plan_.tiles_of[norm]) {
-        const Tile& tile = plan_.tiles[t];
-        sum += plan_.kernels[tile.array]->sum_squares_scaled(row_of(tile, row), tile.count, std::ldexp(1.0, -exponent));
-    }
-    return {sum, exponent};
-}
-
-const char* ClipSweep::row_of(const Tile& tile, std::size_t row) noexcept {
-    return reader_.read(task_.arrays[tile.array], row, 1, tile.first, tile.count).first;
-}
 
 // Sums of one block, all arrays in one piece of memory.
 class Partial {

@@ -35,9 +35,11 @@ RENYI_MULTIVERSION bool add_part(const double* row, double factor, double invers
     return add_row(row, factor, inverse_spacing, sum, count);
 }
 
+}  // namespace
+
 template <class Real>
-bool add(const Real* rows, const double* factors, std::size_t count, std::size_t dimension, double inverse_spacing,
-         std::int64_t* sum, int threads) noexcept {
+bool add_to_grid(const Real* rows, const double* factors, std::size_t count, std::size_t dimension,
+                 double inverse_spacing, std::int64_t* sum, int threads) noexcept {
     constexpr std::size_t kPart = 1 << 12;  // 32 KiB of sums stay in cache over all rows
     std::atomic<bool> inside{true};
     parallel_for((dimension + kPart - 1) / kPart, threads, [&](std::size_t begin, std::size_t end) {
@@ -50,17 +52,8 @@ bool add(const Real* rows, const double* factors, std::size_t count, std::size_t
     return inside;
 }
 
-}  // namespace
-
-bool add_to_grid(const float* rows, const double* factors, std::size_t count, std::size_t dimension,
-                 double inverse_spacing, std::int64_t* sum, int threads) noexcept {
-    return add(rows, factors, count, dimension, inverse_spacing, sum, threads);
-}
-
-bool add_to_grid(const double* rows, const double* factors, std::size_t count, std::size_t dimension,
-                 double inverse_spacing, std::int64_t* sum, int threads) noexcept {
-    return add(rows, factors, count, dimension, inverse_spacing, sum, threads);
-}
+template bool add_to_grid(const float*, const double*, std::size_t, std::size_t, double, std::int64_t*, int) noexcept;
+template bool add_to_grid(const double*, const double*, std::size_t, std::size_t, double, std::int64_t*, int) noexcept;
 
 namespace {
 

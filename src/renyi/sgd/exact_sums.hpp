@@ -18,9 +18,8 @@ namespace renyi {
 
 // sum[j] += sum over i of round(factors[i] rows[i][j] / spacing), inverse_spacing a power of two. Rows of factor 0 are
 // not read. False where an entry is not finite or 2^50 spacings or more: the sum is then not valid.
-bool add_to_grid(const float* rows, const double* factors, std::size_t count, std::size_t dimension,
-                 double inverse_spacing, std::int64_t* sum, int threads) noexcept;
-bool add_to_grid(const double* rows, const double* factors, std::size_t count, std::size_t dimension,
+template <class Real>
+bool add_to_grid(const Real* rows, const double* factors, std::size_t count, std::size_t dimension,
                  double inverse_spacing, std::int64_t* sum, int threads) noexcept;
 
 // Gradients of an embedding, without a table for each record.

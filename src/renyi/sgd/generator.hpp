@@ -105,20 +105,20 @@ private:
     std::uint32_t buffer_[kGroupWords];
 };
 
-// Random words of one stream in sequence, and exactly uniform integers made of them.
-
-class WordSource {
+// Random words of one stream in sequence, `Words` made at a time, and exactly uniform integers made of them.
+template <std::size_t Words>
+class StreamWords {
 public:
-    explicit WordSource(const ChaChaStream& stream) noexcept : stream_(stream) {}
-    ~WordSource() { wipe(words_, sizeof words_); }
+    explicit StreamWords(const ChaChaStream& stream) noexcept : stream_(stream) {}
+    ~StreamWords() { wipe(words_, sizeof words_); }
 
     std::uint32_t next32() noexcept {
-        if (used_ == kGroupWords) refill();
+        if (used_ == Words) refill();
         return words_[used_++];
     }
 
     std::uint64_t next64() noexcept {
-        if (used_ + 2 > kGroupWords) refill();
+        if (used_ + 2 > Words) refill();
         const std::uint64_t word = words_[used_] | static_cast<std::uint64_t>(words_[used_ + 1]) << 32;
         used_ += 2;
         return word;
@@ -138,37 +138,21 @@ public:
 
 private:
     void refill() noexcept {
-        chacha20_groups(stream_, group_++, 1, words_);
+        if constexpr (Words == kGroupWords) {
+            chacha20_groups(stream_, next_++, 1, words_);
+        } else {
+            chacha20_block(stream_, next_++, words_);
+        }
         used_ = 0;
     }
 
     ChaChaStream stream_;
-    std::uint64_t group_ = 0;
-    std::size_t used_ = kGroupWords;
-    std::uint32_t words_[kGroupWords];
+    std::uint64_t next_ = 0;
+    std::size_t used_ = Words;
+    std::uint32_t words_[Words];
 };
 
-// The same where few words are needed: block by block, which takes less time than a group.
-class FewWords {
-public:
-    explicit FewWords(const ChaChaStream& stream) noexcept : stream_(stream) {}
-    ~FewWords() { wipe(words_, sizeof words_); }
-
-    std::uint64_t next64() noexcept {
-        if (used_ == kBlockWords) {
-            chacha20_block(stream_, block_++, words_);
-            used_ = 0;
-        }
-        const std::uint64_t word = words_[used_] | static_cast<std::uint64_t>(words_[used_ + 1]) << 32;
-        used_ += 2;
-        return word;
-    }
-
-private:
-    ChaChaStream stream_;
-    std::uint64_t block_ = 0;
-    std::size_t used_ = kBlockWords;
-    std::uint32_t words_[kBlockWords];
-};
+using WordSource = StreamWords<kGroupWords>;
+using FewWords = StreamWords<kBlockWords>;  // block by block, which takes less time where few are needed
 
 }  // namespace renyi

@@ -379,9 +379,18 @@ private:
     Step<Real> step_;
 };
 
+}  // namespace
+
+NoiseLattice::NoiseLattice(double scale, int resolution) noexcept
+    : log_spacing(std::ilogb(scale) - resolution),
+      spacing(std::ldexp(1.0, log_spacing)),
+      ratio(std::ldexp(scale, -log_spacing)) {}
+
+std::uint64_t noise_groups(std::size_t count) noexcept { return (count + kChunk - 1) / kChunk * kGroups; }
+
 template <class Real>
-Undecided add(NoiseLaw law, const ChaChaStream& stream, std::uint64_t first, const NoiseLattice& lattice, Real* numbers,
-              std::size_t count, int threads) {
+Undecided add_noise(NoiseLaw law, const ChaChaStream& stream, std::uint64_t first, const NoiseLattice& lattice,
+                    Real* numbers, std::size_t count, int threads) {
     const NoiseAdder<Real> adder(law, stream, lattice);
     const auto useful = static_cast<int>(std::min<std::size_t>(count / kLeastPerThread + 1, 1 << 16));
     std::atomic<std::uint64_t> by_first_words{0}, by_double_precision{0};
@@ -396,23 +405,9 @@ Undecided add(NoiseLaw law, const ChaChaStream& stream, std::uint64_t first, con
     return {by_first_words, by_double_precision};
 }
 
-}  // namespace
-
-NoiseLattice::NoiseLattice(double scale, int resolution) noexcept
-    : log_spacing(std::ilogb(scale) - resolution),
-      spacing(std::ldexp(1.0, log_spacing)),
-      ratio(std::ldexp(scale, -log_spacing)) {}
-
-std::uint64_t noise_groups(std::size_t count) noexcept { return (count + kChunk - 1) / kChunk * kGroups; }
-
-Undecided add_noise(NoiseLaw law, const ChaChaStream& stream, std::uint64_t first, const NoiseLattice& lattice,
-                    float* numbers, std::size_t count, int threads) {
-    return add(law, stream, first, lattice, numbers, count, threads);
-}
-
-Undecided add_noise(NoiseLaw law, const ChaChaStream& stream, std::uint64_t first, const NoiseLattice& lattice,
-                    double* numbers, std::size_t count, int threads) {
-    return add(law, stream, first, lattice, numbers, count, threads);
-}
+template Undecided add_noise(NoiseLaw, const ChaChaStream&, std::uint64_t, const NoiseLattice&, float*, std::size_t,
+                             int);
+template Undecided add_noise(NoiseLaw, const ChaChaStream&, std::uint64_t, const NoiseLattice&, double*, std::size_t,
+                             int);
 
 }  // namespace renyi

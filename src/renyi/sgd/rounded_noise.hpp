@@ -192,9 +192,8 @@ struct Undecided {
 std::uint64_t noise_groups(std::size_t count) noexcept;
 
 // Infinities and NaN stay what they are. The stream's other nonces give the additional words.
+template <class Real>
 Undecided add_noise(NoiseLaw law, const ChaChaStream& stream, std::uint64_t first, const NoiseLattice& lattice,
-                    float* numbers, std::size_t count, int threads);
-Undecided add_noise(NoiseLaw law, const ChaChaStream& stream, std::uint64_t first, const NoiseLattice& lattice,
-                    double* numbers, std::size_t count, int threads);
+                    Real* numbers, std::size_t count, int threads);
 
 }  // namespace renyi

@@ -1,10 +1,10 @@
 // exp, log, cos, sin and their cancellation-free relatives, and Lambert's W, as branch-free inline functions that
 // vectorise.
 //
-// Hot loops and kernels take these, which give the same bits everywhere; scalars beside them take the system's functions
-// under the assumption of fp/certified.hpp. Every function is a polynomial with rational (Taylor) coefficients after an
-// exact argument reduction; bounds are in units of u = 2^-53 and are checked against ball arithmetic in
-// tests/cpp/test_elementary.cpp.
+// Hot loops and kernels take these, which give the same bits everywhere; scalars beside them take the system's
+// functions under the assumption of fp/certified.hpp. Every function is a polynomial with rational (Taylor)
+// coefficients after an exact argument reduction; bounds are in units of u = 2^-53 and are checked against ball
+// arithmetic in tests/cpp/test_elementary.cpp.
 //
 //   reduce_exp   t = k log 2 + r, |r| <= 0.3467; tail = e^r - 1 - r to 3u relative (truncation r^14/14! < 2^-53 r^2/2)
 //   exp          3u   relative, |t| <= 708

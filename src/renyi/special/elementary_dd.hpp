@@ -35,7 +35,9 @@ inline Scaled exp_dd(DoubleDouble a) noexcept {
     constexpr DoubleDouble kSixth{0x1.5555555555555p-3, 0x1.5555555555555p-57};
     const DoubleDouble square = r * r;
     const double tail =
-        square.hi * square.hi * (1.0 / 24 + r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040 + r.hi * (1.0 / 40320 + r.hi * (1.0 / 362880))))));
+        square.hi * square.hi *
+        (1.0 / 24 +
+         r.hi * (1.0 / 120 + r.hi * (1.0 / 720 + r.hi * (1.0 / 5040 + r.hi * (1.0 / 40320 + r.hi * (1.0 / 362880))))));
     const DoubleDouble m = r + (square * 0.5 + (square * r * kSixth + tail));
     return {power + power * m, k};
 }

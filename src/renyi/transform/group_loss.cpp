@@ -1,5 +1,5 @@
-// Errors of L, in u. With e_k = k c x - k^2 c^2/2, right to 3u of itself, and the weights to 4u, the terms w_k (e^{e_k} -
-// 1) of e^L - 1 are right to 12u and e^{e_k} w_k 3 |e_k| u, those that are formed from log w_k + e_k to 2 |log w_k| u
+// Errors of L, in u. With e_k = k c x - k^2 c^2/2, right to 3u of itself, and the weights to 4u, the terms w_k (e^{e_k}
+// - 1) of e^L - 1 are right to 12u and e^{e_k} w_k 3 |e_k| u, those that are formed from log w_k + e_k to 2 |log w_k| u
 // more; each addition adds u of all terms' sizes. Terms and weights below e^-60 of the largest are left out.
 #include "renyi/transform/group_loss.hpp"
 

@@ -4,11 +4,29 @@
 #include <cmath>
 #include <numbers>
 
+#include "renyi/fp/lanes.hpp"
 #include "renyi/special/elementary.hpp"
 
+// The hot loops over the cells. Fixed summation order: the same bits on every instruction set.
 namespace renyi::cells {
 
 namespace {
+
+struct StepLine {
+    double level, scale, sign;  // scale = 1/width
+};
+
+// At the points: V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}; of the cells the logarithm of
+// the largest normal density times the width.
+struct CellArrays {
+    const double *v, *log_factor, *above, *below, *log_cell;
+};
+
+// What neither tilt nor ordinate changes.
+struct FixedCells {
+    double *re, *high, *low, *fixed;
+    double *rising, *falling, *factor;  // scratch: Im L+, -Im L- and Re L+ at the points
+};
 
 // log of a bound of |Phi(u + i v)|, as in sampled_loss.hpp, by log(1 + e^E/2) <= e^min(E, 0)/2 + max(E, 0).
 RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
@@ -19,24 +37,22 @@ RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
 
 constexpr double kNoCell = -1e200;  // logarithm of its width
 
-enum class Shape { one_sided, two_sided, group, ratio };
-
 // Cells i = 0 ... n - 2 between points i and i + 1: all factors are monotone, the largest at one of the ends.
-template <Shape kShape>
+template <LossShape kShape>
 RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps,
                             int count, const FixedCells& to) noexcept {
     double *const rising = to.rising, *const falling = to.falling, *const factor = to.factor;
     const double versine = turn.versine, sine = turn.sine;
     for (int i = 0; i < n; ++i) {
         const double p = at.above[i];
-        if (kShape == Shape::ratio) {
+        if (kShape == LossShape::ratio) {
             to.re[i] = at.v[i] - p * versine;
             factor[i] = at.log_factor[i];
             rising[i] = p * sine;
             falling[i] = 0.0;
             continue;
         }
-        if (kShape == Shape::group) {
+        if (kShape == LossShape::group) {
             to.re[i] = at.v[i] + p - at.below[i];
             factor[i] = at.log_factor[i] + p;
             continue;
@@ -46,7 +62,7 @@ RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, d
         factor[i] = at.log_factor[i] + up;
         rising[i] = lane_argument(p * sine, 1.0 - p * versine);
         falling[i] = 0.0;
-        if (kShape == Shape::two_sided) {
+        if (kShape == LossShape::two_sided) {
             const double r = at.below[i];
             to.re[i] -= 0.5 * lane_log1p(2.0 * r * versine * (r - 1.0));
             falling[i] = lane_argument(r * sine, 1.0 - r * versine);
@@ -72,38 +88,25 @@ RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, d
     }
 }
 
-}  // namespace
-
+// Of a group `above` and `below` are how much L+ and L- rise on the line, and rising and falling are filled in; of
+// ratios `above` is 1 + V, `log_factor` its logarithm.
 RENYI_MULTIVERSION
-void fix_one_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
-                   const FixedCells& to) noexcept {
-    fix_cells<Shape::one_sided>(at, n, turn, weighted, steps, count, to);
+void fix_cells(LossShape shape, const CellArrays& at, int n, const Rotation& turn, double weighted,
+               const StepLine* steps, int count, const FixedCells& to) noexcept {
+    if (shape == LossShape::ratio) return fix_cells<LossShape::ratio>(at, n, turn, weighted, steps, count, to);
+    if (shape == LossShape::group) return fix_cells<LossShape::group>(at, n, turn, weighted, steps, count, to);
+    if (shape == LossShape::two_sided) return fix_cells<LossShape::two_sided>(at, n, turn, weighted, steps, count, to);
+    fix_cells<LossShape::one_sided>(at, n, turn, weighted, steps, count, to);
 }
 
-RENYI_MULTIVERSION
-void fix_two_sided(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
-                   const FixedCells& to) noexcept {
-    fix_cells<Shape::two_sided>(at, n, turn, weighted, steps, count, to);
-}
-
-RENYI_MULTIVERSION
-void fix_group(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
-               const FixedCells& to) noexcept {
-    fix_cells<Shape::group>(at, n, turn, weighted, steps, count, to);
-}
-
-RENYI_MULTIVERSION
-void fix_ratio(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps, int count,
-               const FixedCells& to) noexcept {
-    fix_cells<Shape::ratio>(at, n, turn, weighted, steps, count, to);
-}
-
+// exponent = fixed + slope re - y im.
 RENYI_MULTIVERSION
 void tilt_cells(const double* fixed, const double* re, const double* im, int n, double slope, double y,
                 double* exponent) noexcept {
     for (int i = 0; i < n; ++i) exponent[i] = fixed[i] + slope * re[i] - y * im[i];
 }
 
+// sum e^{exponent - top} (1 + spacing/width), in whole blocks.
 RENYI_MULTIVERSION
 double sum_exponentials(const double* exponent, const double* per_width, int n, double spacing, double top) noexcept {
     double sum[kLanes] = {};
@@ -125,6 +128,7 @@ double largest_of(const double* exponent, int n) noexcept {
     return result;
 }
 
+// e^L+/(e^L+ - 1 + q) and the same of e^L-.
 RENYI_MULTIVERSION
 void find_posteriors(const double* x, std::size_t n, double log_odds, double c, double* above, double* below) noexcept {
     for (std::size_t i = 0; i < n; ++i) {
@@ -135,6 +139,7 @@ void find_posteriors(const double* x, std::size_t n, double log_odds, double c, 
     }
 }
 
+// The logarithm of the largest normal density of a cell times its width, and 1/width.
 RENYI_MULTIVERSION
 void weigh_cells(const double* x, std::size_t n, double* log_cell, double* per_width) noexcept {
     for (std::size_t i = 0; i + 1 < n; ++i) {
@@ -146,6 +151,8 @@ void weigh_cells(const double* x, std::size_t n, double* log_cell, double* per_w
     log_cell[n - 1] = kNoCell;
     per_width[n - 1] = 0.0;
 }
+
+}  // namespace
 
 }  // namespace renyi::cells
 
@@ -280,13 +287,9 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
         above = risen.data();
         below = fallen.data();
     }
-    const auto fix = law_.is_ratio()    ? cells::fix_ratio
-                     : law_.group       ? cells::fix_group
-                     : law_.two_sided() ? cells::fix_two_sided
-                                        : cells::fix_one_sided;
-    fix({v_.data(), log_factor_.data(), above, below, log_cell_.data()}, n, line.turn,
-        law_.weighted() ? 1.0 : 0.0, steps, count,
-        {line.re.data(), line.high.data(), line.low.data(), line.fixed.data(), rising, falling, factor});
+    cells::fix_cells(law_.shape(), {v_.data(), log_factor_.data(), above, below, log_cell_.data()}, n, line.turn,
+                     law_.weighted() ? 1.0 : 0.0, steps, count,
+                     {line.re.data(), line.high.data(), line.low.data(), line.fixed.data(), rising, falling, factor});
     close_ends(line);
     return line;
 }
@@ -299,8 +302,7 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
 // e^{L-} falls, so that Im V has a bound: enough unless losses are small.
 void LineIntegral::close_ends(Line& line) const noexcept {
     const std::size_t last = x_.size() - 1;
-    const double t2 = line.turn.tangent * line.turn.tangent,
-                 least = law_.is_ratio() ? -1.0 : law_.least_factor();
+    const double t2 = line.turn.tangent * line.turn.tangent, least = law_.is_ratio() ? -1.0 : law_.least_factor();
     const bool bounded = line.angle > kSteepAngle;
     line.reached = bounded ? line.re[last] : (1.0 - t2) * line.re[last] + 2.0 * t2 * least;
     line.turned = bounded ? (law_.two_sided() ? 2.0 : 1.0) * law_.records() * line.angle : line.high[last];
@@ -341,8 +343,7 @@ bool LineIntegral::falls_beyond(const Line& line, double slope, double y, bool i
 double LineIntegral::log_bound(double angle, double tilt, double y, const LineRange& range) const {
     const Line& line = line_at(angle);
     const double slope = law_.sign() * tilt, weighted = law_.weighted() ? 1.0 : 0.0;
-    const bool closes = window_.falling() != nullptr,
-               is_far = !law_.is_ratio() && x_.back() > far_right();
+    const bool closes = window_.falling() != nullptr, is_far = !law_.is_ratio() && x_.back() > far_right();
     const bool is_moved = !closes || (is_far && !falls_beyond(line, slope, y, false));
     if (!falls_beyond(line, slope, y, is_moved)) return kInfinity;
     const double base = 0.5 * line.turn.a * line.turn.a - kHalfLog2Pi;

@@ -55,8 +55,8 @@ inline Complex expm1_complex(Complex d) noexcept {
     return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
 }
 
-// log(h/(pi t (t + shift))), by which the sum over the nodes of a line is multiplied, and the rounding of the logarithms
-// and of their sum with an exponent.
+// log(h/(pi t (t + shift))), by which the sum over the nodes of a line is multiplied, and the rounding of the
+// logarithms and of their sum with an exponent.
 struct LineFactor {
     double log, rounding;
 };

@@ -1,4 +1,16 @@
-#include "renyi/transform/random_allocation.hpp"
+// The Rényi curve of one epoch of random allocation of Gaussian noise.
+//
+// The two directions of random allocation: moments of r = (1/t) sum_i exp(c z_i - c^2/2), z_i standard normal.
+//
+// Remove, E[r^n]: the mean of exp(c^2/2 sum_i k_i (k_i-1)) over n balls thrown into t bins, k_i in bin i. Without the
+// part that cancels, d_s(n) = that mean for s bins, less 1, has d_1(n) = expm1(c^2 n (n-1)/2) and
+//     d_{s+s'}(n) = sum_k Bin(k; n, s/(s+s')) (d_s(k) + d_s'(n-k) + d_s(k) d_s'(n-k)),
+// every term >= 0; t is reached by doubling and adding one.
+//
+// Add, E[r^-b]: with phi(x) = E exp(-x X) of one summand X, E[e^{-sr}] = phi(s/t)^t and
+//     E[r^-b] - 1 = 1/Gamma(b) int_0^inf s^{b-1} (phi(s/t)^t - e^{-s}) ds,
+// where phi(s/t)^t >= e^{-s} as E[r] = 1. In log s by the trapezoidal rule; phi by another.
+#include "renyi/transform/renyi_curves.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +20,10 @@
 #include "renyi/special/binomial.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"
-#include "renyi/transform/renyi_curves.hpp"
 
 namespace renyi {
 
-// d_s(n) = E[exp(c^2/2 sum_i k_i (k_i - 1))] - 1 for n balls in s bins, by d_{s+s'} (head of random_allocation.hpp).
+// d_s(n) = E[exp(c^2/2 sum_i k_i (k_i - 1))] - 1 for n balls in s bins, by d_{s+s'} (above).
 //
 // Error, in u: d_1(n) is right to e (n-1), e = 8 + 2 c^2 n, and each of the L combinations adds n + 16: a sum of n+1
 // terms >= 0 whose weights and products are right to 16. Where both k and n-k are 2 or more their errors add to e
@@ -92,8 +103,7 @@ Table combined(const std::vector<Wide>& binomials, const Weighted& a, const Weig
     return d;
 }
 
-}  // namespace
-
+// log E[r^n] for n = 0 .. last; 0 < c <= 16.
 std::vector<Certified> allocation_remove(double c, std::int64_t steps, int last) {
     const std::vector<Wide> binomials = binomial_table(last);
     Table one;
@@ -147,8 +157,6 @@ std::vector<Certified> allocation_remove(double c, std::int64_t steps, int last)
 //   3); of phi(x): 2 e^{a^2/2 - 2 pi a/h} phi(x cos(ca)), and phi(x cos(ca)) is, by a shift of z by d =
 //   -log(cos(ca))/c, at
 //     most e^{d Z} phi(x) + P(z < d - Z) for any Z.
-
-namespace {
 
 constexpr double kDigits = 45.0;  // nats below the value at which errors are left
 
@@ -247,8 +255,7 @@ double from_nodes(const Rule& rule, Request request) noexcept {
     return lane_log1p(value + aliases + left + right) * (1.0 + 16.0 * kUnitRoundoff);
 }
 
-}  // namespace
-
+// Upper bounds of log E[r^-b] for b = 1 .. last-1, at index b+1, no better than `enough` has them already.
 std::vector<double> allocation_add(double c, std::int64_t steps, const std::vector<Certified>& enough) {
     const double t = static_cast<double>(steps), variance = lane_expm1(c * c);
     std::vector<double> bounds(enough.size(), 0.0);
@@ -279,36 +286,45 @@ std::vector<double> allocation_add(double c, std::int64_t steps, const std::vect
     return bounds;
 }
 
-namespace {
-
 constexpr int kLastOrderComputed = 256;
 constexpr double kSmallestSigma = 1.0 / 16;
 
+class RandomAllocationCurve final : public RenyiCurve {
+public:
+    RandomAllocationCurve(double sigma, std::int64_t steps) : rho_(0.5 / (sigma * sigma)), largest_order_(kInfinity) {
+        if (steps == 1 || !(sigma >= kSmallestSigma) || rho_ < 0x1p-500) return;
+        const double c = 1.0 / sigma;
+        k_ = allocation_remove(c, steps, kLastOrderComputed);
+        const std::vector<double> add = allocation_add(c, steps, k_);
+        for (std::size_t n = 2; n < k_.size(); ++n) {
+            const double order = static_cast<double>(n), k = k_[n].value;
+            // 1/sigma is right to 1u; d log(E - 1)/d log c <= 2 + c^2 n (n-1), twice the largest exponent.
+            k_[n].relative_error += (2.0 + c * c * order * (order - 1.0)) * kUnitRoundoff * std::min(1.0, 1.0 / k);
+            if (add[n] > upper(k_[n])) k_[n] = {add[n], 4.0 * kUnitRoundoff};
+        }
+        largest_order_ = kLastOrderComputed;
+    }
+
+    LogMoment log_moment(double alpha) const noexcept override {
+        if (k_.empty()) return LinearCurve(rho_).log_moment(alpha);
+        return polygon_segment(alpha, largest_order_, [this](double n) { return k_[static_cast<std::size_t>(n)]; });
+    }
+    Certified divergence(double alpha) const noexcept override {
+        if (k_.empty()) return LinearCurve(rho_).divergence(alpha);
+        return RenyiCurve::divergence(alpha == 1.0 ? 2.0 : alpha);
+    }
+    double largest_order() const noexcept override { return largest_order_; }
+
+private:
+    double rho_;                // of t = 1
+    std::vector<Certified> k_;  // at whole orders; empty for t = 1
+    double largest_order_;
+};
+
 }  // namespace
 
-RandomAllocationCurve::RandomAllocationCurve(double sigma, std::int64_t steps)
-    : rho_(0.5 / (sigma * sigma)), largest_order_(kInfinity) {
-    if (steps == 1 || !(sigma >= kSmallestSigma) || rho_ < 0x1p-500) return;
-    const double c = 1.0 / sigma;
-    k_ = allocation_remove(c, steps, kLastOrderComputed);
-    const std::vector<double> add = allocation_add(c, steps, k_);
-    for (std::size_t n = 2; n < k_.size(); ++n) {
-        const double order = static_cast<double>(n), k = k_[n].value;
-        // 1/sigma is right to 1u; d log(E - 1)/d log c <= 2 + c^2 n (n-1), twice the largest exponent.
-        k_[n].relative_error += (2.0 + c * c * order * (order - 1.0)) * kUnitRoundoff * std::min(1.0, 1.0 / k);
-        if (add[n] > upper(k_[n])) k_[n] = {add[n], 4.0 * kUnitRoundoff};
-    }
-    largest_order_ = kLastOrderComputed;
-}
-
-LogMoment RandomAllocationCurve::log_moment(double alpha) const noexcept {
-    if (k_.empty()) return LinearCurve(rho_).log_moment(alpha);
-    return polygon_segment(alpha, largest_order_, [this](double n) { return k_[static_cast<std::size_t>(n)]; });
-}
-
-Certified RandomAllocationCurve::divergence(double alpha) const noexcept {
-    if (k_.empty()) return LinearCurve(rho_).divergence(alpha);
-    return RenyiCurve::divergence(alpha == 1.0 ? 2.0 : alpha);
+CurvePointer random_allocation_curve(double sigma, std::int64_t steps) {
+    return std::make_shared<const RandomAllocationCurve>(sigma, steps);
 }
 
 }  // namespace renyi

@@ -9,34 +9,69 @@
 
 namespace renyi {
 
-ComposedCurve::ComposedCurve(std::vector<CountedCurve> parts) : parts_(std::move(parts)) {
-    for (const CountedCurve& part : parts_) {
-        largest_order_ = std::min(largest_order_, part.curve->largest_order());
-        largest_loss_ += part.count * part.curve->largest_loss();
-    }
-    largest_loss_ *= 1.0 + (static_cast<double>(parts_.size()) + 2.0) * 2.0 * kUnitRoundoff;
-}
-
-LogMoment ComposedCurve::log_moment(double alpha) const noexcept {
-    LogMoment total{{}, 0.0, 0.0};
-    CertifiedSum sum;
-    for (const CountedCurve& part : parts_) {
-        const LogMoment m = part.curve->log_moment(alpha);
-        sum.add(part.count, m.value);
-        total.first += part.count * m.first;
-        total.second += part.count * m.second;
-    }
-    total.value = sum.total();
-    return total;
-}
-
-Certified ComposedCurve::divergence(double alpha) const noexcept {
-    CertifiedSum sum;
-    for (const CountedCurve& part : parts_) sum.add(part.count, part.curve->divergence(alpha));
-    return sum.total();
-}
-
 namespace {
+
+class LargerCurve final : public RenyiCurve {
+public:
+    LargerCurve(CurvePointer first, CurvePointer second) : first_(std::move(first)), second_(std::move(second)) {}
+
+    LogMoment log_moment(double alpha) const noexcept override {
+        const LogMoment a = first_->log_moment(alpha), b = second_->log_moment(alpha);
+        if (alpha == 1.0) return a.first >= b.first ? a : b;
+        return upper(a.value) >= upper(b.value) ? a : b;
+    }
+    Certified divergence(double alpha) const noexcept override {
+        const Certified a = first_->divergence(alpha), b = second_->divergence(alpha);
+        return upper(a) >= upper(b) ? a : b;
+    }
+    bool convex() const noexcept override { return first_->convex() && second_->convex(); }
+    double largest_order() const noexcept override {
+        return std::min(first_->largest_order(), second_->largest_order());
+    }
+    double largest_loss() const noexcept override { return std::max(first_->largest_loss(), second_->largest_loss()); }
+
+private:
+    CurvePointer first_, second_;
+};
+
+class ComposedCurve final : public RenyiCurve {
+public:
+    explicit ComposedCurve(std::vector<CountedCurve> parts) : parts_(std::move(parts)) {
+        for (const CountedCurve& part : parts_) {
+            largest_order_ = std::min(largest_order_, part.curve->largest_order());
+            largest_loss_ += part.count * part.curve->largest_loss();
+        }
+        largest_loss_ *= 1.0 + (static_cast<double>(parts_.size()) + 2.0) * 2.0 * kUnitRoundoff;
+    }
+
+    LogMoment log_moment(double alpha) const noexcept override {
+        LogMoment total{{}, 0.0, 0.0};
+        CertifiedSum sum;
+        for (const CountedCurve& part : parts_) {
+            const LogMoment m = part.curve->log_moment(alpha);
+            sum.add(part.count, m.value);
+            total.first += part.count * m.first;
+            total.second += part.count * m.second;
+        }
+        total.value = sum.total();
+        return total;
+    }
+    Certified divergence(double alpha) const noexcept override {
+        CertifiedSum sum;
+        for (const CountedCurve& part : parts_) sum.add(part.count, part.curve->divergence(alpha));
+        return sum.total();
+    }
+    bool convex() const noexcept override {
+        return std::all_of(parts_.begin(), parts_.end(), [](const CountedCurve& p) { return p.curve->convex(); });
+    }
+    double largest_order() const noexcept override { return largest_order_; }
+    double largest_loss() const noexcept override { return largest_loss_; }
+
+private:
+    std::vector<CountedCurve> parts_;
+    double largest_order_ = kInfinity;
+    double largest_loss_ = 0.0;
+};
 
 // evaluate(curve) where both are finite; upper_of its upper end.
 template <class Evaluate, class Upper>
@@ -47,60 +82,67 @@ auto smaller(const RenyiCurve& a, const RenyiCurve& b, double alpha, Evaluate ev
     return upper_of(first) <= upper_of(second) ? first : second;
 }
 
-}  // namespace
+class SmallerCurve final : public RenyiCurve {
+public:
+    SmallerCurve(CurvePointer first, CurvePointer second) : first_(std::move(first)), second_(std::move(second)) {}
 
-LogMoment SmallerCurve::log_moment(double alpha) const noexcept {
-    const auto evaluate = [&](const RenyiCurve& curve) { return curve.log_moment(alpha); };
-    if (alpha == 1.0) return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return m.first; });
-    return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return upper(m.value); });
-}
+    LogMoment log_moment(double alpha) const noexcept override {
+        const auto evaluate = [&](const RenyiCurve& curve) { return curve.log_moment(alpha); };
+        if (alpha == 1.0)
+            return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return m.first; });
+        return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return upper(m.value); });
+    }
+    Certified divergence(double alpha) const noexcept override {
+        return smaller(
+            *first_, *second_, alpha, [&](const RenyiCurve& curve) { return curve.divergence(alpha); },
+            [](Certified c) { return upper(c); });
+    }
+    bool convex() const noexcept override { return false; }
+    double largest_order() const noexcept override {
+        return std::max(first_->largest_order(), second_->largest_order());
+    }
+    double largest_loss() const noexcept override { return std::min(first_->largest_loss(), second_->largest_loss()); }
 
-Certified SmallerCurve::divergence(double alpha) const noexcept {
-    return smaller(
-        *first_, *second_, alpha, [&](const RenyiCurve& curve) { return curve.divergence(alpha); },
-        [](Certified c) { return upper(c); });
-}
-
-namespace {
+private:
+    CurvePointer first_, second_;
+};
 
 // The weights (b - alpha)/(b - a) and (alpha - a)/(b - a) are right to 3u, the products and the sum to 2u more; 4u are
 // for the points.
 constexpr double kPointError = 4.0 * kUnitRoundoff;
 constexpr double kError = kPointError + 5.0 * kUnitRoundoff;
 
-double slope(const PolygonPoint& a, const PolygonPoint& b) noexcept { return (b.k - a.k) / (b.alpha - a.alpha); }
+class Polygon final : public RenyiCurve {
+public:
+    explicit Polygon(std::vector<Corner> points) : corners_{{1.0, 0.0}} {
+        std::sort(points.begin(), points.end(),
+                  [](const Corner& a, const Corner& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+        for (const Corner& point : points)
+            if (std::isfinite(point.y) && point.x != corners_.back().x) add_to_hull(corners_, point);
+    }
+
+    LogMoment log_moment(double alpha) const noexcept override {
+        if (corners_.size() == 1) return {{alpha == 1.0 ? 0.0 : kInfinity, 0.0}, kInfinity, 0.0};
+        const auto above = [](double order, const Corner& p) { return order < p.x; };
+        auto right = std::upper_bound(corners_.begin() + 1, corners_.end() - 1, alpha, above);
+        const Corner &a = *(right - 1), &b = *right;
+        if (alpha > b.x) return {{kInfinity, 0.0}, kInfinity, 0.0};
+        const double width = b.x - a.x;
+        const double value = a.y * ((b.x - alpha) / width) + b.y * ((alpha - a.x) / width);
+        return {{value, value == 0.0 ? 0.0 : kError}, slope_of(a, b), 0.0};
+    }
+    Certified divergence(double alpha) const noexcept override {
+        if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+        if (corners_.size() == 1) return {kInfinity, 0.0};
+        return {slope_of(corners_[0], corners_[1]), kPointError + 3.0 * kUnitRoundoff};
+    }
+    double largest_order() const noexcept override { return corners_.back().x; }
+
+private:
+    std::vector<Corner> corners_;  // ascending, (1, 0) first
+};
 
 }  // namespace
-
-// Andrew's monotone chain: a corner stays while the slopes rise.
-Polygon::Polygon(std::vector<PolygonPoint> points) : corners_{{1.0, 0.0}} {
-    std::sort(points.begin(), points.end(), [](const PolygonPoint& a, const PolygonPoint& b) {
-        return a.alpha != b.alpha ? a.alpha < b.alpha : a.k < b.k;
-    });
-    for (const PolygonPoint& point : points) {
-        if (!std::isfinite(point.k) || point.alpha == corners_.back().alpha) continue;
-        while (corners_.size() > 1 && slope(corners_.back(), point) <= slope(*(corners_.end() - 2), corners_.back()))
-            corners_.pop_back();
-        corners_.push_back(point);
-    }
-}
-
-LogMoment Polygon::log_moment(double alpha) const noexcept {
-    if (corners_.size() == 1) return {{alpha == 1.0 ? 0.0 : kInfinity, 0.0}, kInfinity, 0.0};
-    const auto above = [](double order, const PolygonPoint& p) { return order < p.alpha; };
-    auto right = std::upper_bound(corners_.begin() + 1, corners_.end() - 1, alpha, above);
-    const PolygonPoint &a = *(right - 1), &b = *right;
-    if (alpha > b.alpha) return {{kInfinity, 0.0}, kInfinity, 0.0};
-    const double width = b.alpha - a.alpha;
-    const double value = a.k * ((b.alpha - alpha) / width) + b.k * ((alpha - a.alpha) / width);
-    return {{value, value == 0.0 ? 0.0 : kError}, slope(a, b), 0.0};
-}
-
-Certified Polygon::divergence(double alpha) const noexcept {
-    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
-    if (corners_.size() == 1) return {kInfinity, 0.0};
-    return {slope(corners_[0], corners_[1]), kPointError + 3.0 * kUnitRoundoff};
-}
 
 // K is the log moment of the pair {t, t - epsilon} at the best t, evaluated in the positive form of LossNodes. The best
 // t is flat: an error d of it costs d^2 alpha (alpha-1)/2. Losses are right to 4u and masses to 16u with
@@ -139,24 +181,45 @@ WorstPair worst_pair(double epsilon, double alpha, double beta) noexcept {
     return {{t, p, p * lane_exp(-t)}, {-r, q * lane_exp(-r), q}};
 }
 
+class BoundedRangeCurve final : public RenyiCurve {
+public:
+    explicit BoundedRangeCurve(double epsilon) noexcept : epsilon_(epsilon) {}
+
+    LogMoment log_moment(double alpha) const noexcept override {
+        if (epsilon_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+        const double beta = alpha - 1.0;
+        const WorstPair pair = worst_pair(epsilon_, alpha, beta);
+        const Tilt tilt(alpha, pair.high.loss);
+        LogMoment m = logarithm_of(sums_of(pair.high, tilt) + sums_of(pair.low, tilt), tilt, 0.0, 2);
+        const double drift =
+            epsilon_ * (share_slope(alpha * epsilon_) - share_slope(beta * epsilon_));  // of the best t
+        m.second += alpha * beta * drift * drift;
+        return m;
+    }
+    Certified divergence(double alpha) const noexcept override {
+        if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+        if (epsilon_ == 0.0) return {0.0, 0.0};
+        const WorstPair pair = worst_pair(epsilon_, 1.0, 0.0);
+        return divergence_of(divergence_term(pair.high) + divergence_term(pair.low), epsilon_, 0.0, 2);
+    }
+    double largest_loss() const noexcept override { return epsilon_; }
+
+private:
+    double epsilon_;
+};
+
 }  // namespace
 
-LogMoment BoundedRangeCurve::log_moment(double alpha) const noexcept {
-    if (epsilon_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
-    const double beta = alpha - 1.0;
-    const WorstPair pair = worst_pair(epsilon_, alpha, beta);
-    const Tilt tilt(alpha, pair.high.loss);
-    LogMoment m = logarithm_of(sums_of(pair.high, tilt) + sums_of(pair.low, tilt), tilt, 0.0, 2);
-    const double drift = epsilon_ * (share_slope(alpha * epsilon_) - share_slope(beta * epsilon_));  // of the best t
-    m.second += alpha * beta * drift * drift;
-    return m;
+CurvePointer composed_curve(std::vector<CountedCurve> parts) {
+    return std::make_shared<const ComposedCurve>(std::move(parts));
 }
-
-Certified BoundedRangeCurve::divergence(double alpha) const noexcept {
-    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
-    if (epsilon_ == 0.0) return {0.0, 0.0};
-    const WorstPair pair = worst_pair(epsilon_, 1.0, 0.0);
-    return divergence_of(divergence_term(pair.high) + divergence_term(pair.low), epsilon_, 0.0, 2);
+CurvePointer larger_curve(CurvePointer first, CurvePointer second) {
+    return std::make_shared<const LargerCurve>(std::move(first), std::move(second));
 }
+CurvePointer smaller_curve(CurvePointer first, CurvePointer second) {
+    return std::make_shared<const SmallerCurve>(std::move(first), std::move(second));
+}
+CurvePointer polygon(std::vector<Corner> points) { return std::make_shared<const Polygon>(std::move(points)); }
+CurvePointer bounded_range_curve(double epsilon) { return std::make_shared<const BoundedRangeCurve>(epsilon); }
 
 }  // namespace renyi

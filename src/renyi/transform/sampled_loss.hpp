@@ -45,6 +45,9 @@ inline double log_add(double a, double b) noexcept {
 // Errors of L+: windowed::bound_losses. A ratio to 8 |V| u + 4 (c |x| + c^2/2) (1 + V) u: of the exponential, and of w.
 enum class SampledPair { remove, add, replace_one, ratio, reversed_ratio, weighted_ratio };
 
+// For what kernels have bodies of their own.
+enum class LossShape { one_sided, two_sided, group, ratio };
+
 constexpr double kLogLargestRatio = 300.0;  // of 1 + V, which is cut there
 
 struct SampledLoss {
@@ -68,6 +71,10 @@ struct SampledLoss {
     }
     bool two_sided() const noexcept { return pair == SampledPair::replace_one; }
     bool is_ratio() const noexcept { return pair >= SampledPair::ratio; }
+    LossShape shape() const noexcept {
+        if (group) return LossShape::group;
+        return is_ratio() ? LossShape::ratio : two_sided() ? LossShape::two_sided : LossShape::one_sided;
+    }
     // Of V, where it is one-sided: of L+, or -1 of a ratio.
     double least() const noexcept { return is_ratio() ? -1.0 : two_sided() ? -kInfinity : least_factor(); }
     double least_factor() const noexcept { return records() * std::log1p(-q); }  // of L+

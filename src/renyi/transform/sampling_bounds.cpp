@@ -1,4 +1,5 @@
-#include "renyi/transform/sampling_bounds.hpp"
+// Bounds of the Rényi curve of a sampled mechanism from that of the mechanism, whatever it is.
+#include "renyi/transform/renyi_curves.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,24 +11,51 @@
 #include "renyi/special/binomial.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"
-#include "renyi/transform/renyi_curves.hpp"
 
 namespace renyi {
 
-MixtureBound::MixtureBound(CurvePointer base, double r)
-    : base_(std::move(base)), r_(r), largest_loss_(upper(log_mixture(r, {base_->largest_loss(), 0.0}))) {}
+namespace {
 
-double MixtureBound::largest_order() const noexcept { return r_ == 0.0 ? kInfinity : base_->largest_order(); }
+// B_l = E_Q[(P/Q - 1)^l] for even l, from the Renyi curve of a pair that reaches it at every order:
+//
+//     B_l = sum_{i=2}^l (-1)^i C(l, i) (e^{K_i} - 1),
+//
+// which cancels: in double-double, with a bound on what the rounding of the K_i leaves of it, and given up where that
+// is more than 2^-10. Where K is that of the Gaussian mechanism, K = c^2 l (l-1)/2, the same number is an integral
+// without cancellation, by w = c y, z = y + c/2:
+//
+//     B_l = 2 e^{-c^2/8} int_0^inf cosh((l-1) c y/2) (2 sinh(c y/2))^l phi(y) dy.
+//
+// The trapezoidal rule of step h is off by at most 2^{l+1} (1 + e^{K_l}) e^{-2 pi^2/h^2}: the integrand is entire, on
+// the lines Im y = +-2 pi/h it is at most e^{2 pi^2/h^2} (e^{cx} + 1)^l where it was (e^{cx} - 1)^l, and E_Q[(P/Q +
+// 1)^l] <= 2^{l-1} (1 + e^{K_l}). Jensen's inequality gives the scale, B_l >= (e^{c^2} - 1)^{l/2}.
+struct CentralMoment {
+    Scaled value;
+    double error;  // relative
+};
 
-// With p = r e^K / (1 + r (e^K - 1)): first derivative p K', second p K'' + p (1-p) K'^2.
-LogMoment MixtureBound::log_moment(double alpha) const noexcept {
-    if (r_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
-    const LogMoment m = base_->log_moment(alpha);
-    if (r_ == 1.0) return m;
-    const double other = (1.0 - r_) * lane_exp(-m.value.value), p = r_ / (r_ + other);
-    const double spread = other / (r_ + other);
-    return {log_mixture(r_, m.value), p * m.first, p * (m.second + spread * m.first * m.first)};
-}
+class MixtureBound final : public CurveOfBase {
+public:
+    MixtureBound(CurvePointer base, double r) : CurveOfBase(std::move(base)), r_(r) {
+        if (r > 0.0) largest_order_ = base_->largest_order();
+        largest_loss_ = upper(log_mixture(r, {base_->largest_loss(), 0.0}));
+    }
+
+    // With p = r e^K / (1 + r (e^K - 1)): first derivative p K', second p K'' + p (1-p) K'^2.
+    LogMoment log_moment(double alpha) const noexcept override {
+        if (r_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+        const LogMoment m = base_->log_moment(alpha);
+        if (r_ == 1.0) return m;
+        const double other = (1.0 - r_) * lane_exp(-m.value.value), p = r_ / (r_ + other);
+        const double spread = other / (r_ + other);
+        return {log_mixture(r_, m.value), p * m.first, p * (m.second + spread * m.first * m.first)};
+    }
+
+private:
+    double r_;
+};
+
+}  // namespace
 
 // Sums of w_l X_l over very many whole l, of which only a few windows count.
 //
@@ -122,10 +150,6 @@ private:
     std::vector<Block> blocks_;
 };
 
-}  // namespace
-
-namespace {
-
 // The sum from l = 2, for WindowedSum.
 struct PoissonTerms {
     using Value = Certified;  // K_l
@@ -149,82 +173,80 @@ struct PoissonTerms {
     double log_total() const { return excess.log_total(); }
 };
 
-}  // namespace
-
-PoissonBound::PoissonBound(CurvePointer base, double q, PoissonBoundKind kind, bool cut)
-    : base_(std::move(base)),
-      q_(q),
-      kind_(kind),
-      largest_order_(q == 0.0 ? kInfinity : base_->largest_order()),
-      largest_loss_(cut ? upper(log_mixture(q, {base_->largest_loss(), 0.0})) : kInfinity) {
-    if (q < 1.0 && kind != PoissonBoundKind::lower) largest_order_ = std::floor(largest_order_);
-}
-
-// Beyond K_n = 2^50 the last term is the sum: K is convex and K_1 = 0, so K_l <= K_n - 2^50/n for l < n <= 2^20, and
-// no weight outweighs e^{2^30}.
-Certified PoissonBound::at_whole_order(double n) const noexcept {
-    const double factor = kind_ == PoissonBoundKind::general ? 3.0 : 1.0;
-    const Certified last = base_->log_moment(n).value;
-    if (last.value == kInfinity || (last.value == 0.0 && factor == 1.0)) return last;
-    if (!(last.value < kLargestExponent)) {
-        const double value = last.value + n * log_of(scaled(q_)) + (n > 2.0 ? lane_log(factor) : 0.0);
-        return {value, last.relative_error * (last.value / value) + 4.0 * kUnitRoundoff};
+class PoissonBound final : public CurveOfBase {
+public:
+    PoissonBound(CurvePointer base, double q, PoissonBoundKind kind, bool cut = true)
+        : CurveOfBase(std::move(base)), q_(q), kind_(kind) {
+        if (q > 0.0) largest_order_ = base_->largest_order();
+        if (cut) largest_loss_ = upper(log_mixture(q, {base_->largest_loss(), 0.0}));
+        if (q < 1.0 && kind != PoissonBoundKind::lower) largest_order_ = std::floor(largest_order_);
     }
-    const BinomialTerms weights = BinomialTerms::sampled(n, q_);
-    PoissonTerms terms{*base_, factor};
-    if (factor == 1.0 || n == 2.0) {
-        WindowedSum(weights, terms).run(2.0, n);
-    } else {
-        terms.add(terms.value(2.0), 2.0, weights.at(2.0));
-        WindowedSum(weights, terms).run(3.0, n);
-    }
-    return terms.excess.log_moment(12.0 * kUnitRoundoff);
-}
 
-LogMoment PoissonBound::above(double alpha) const noexcept {
-    LogMoment m = polygon_segment(alpha, largest_order_, [this](double n) { return at_whole_order(n); });
-    const double cut = (alpha - 1.0) * largest_loss_;
-    if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
-    return m;
-}
-
-// The lines through (n-1, n) and (n+1, n+2) at alpha = n + t; the second needs the base at n+2.
-LogMoment PoissonBound::below(double alpha) const noexcept {
-    const double n = std::floor(alpha), t = alpha - n;
-    if (t == 0.0) {
-        return polygon_segment(alpha, largest_order_, [this](double order) { return at_whole_order(order); });
+    LogMoment log_moment(double alpha) const noexcept override {
+        if (q_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+        if (q_ == 1.0) return base_->log_moment(alpha);
+        return kind_ == PoissonBoundKind::lower ? below(alpha) : above(alpha);
     }
-    const auto at = [this](double order) { return order < 2.0 ? Certified{0.0, 0.0} : at_whole_order(order); };
-    const auto absolute = [](Certified c) { return c.value * c.relative_error; };
-    const Certified k0 = at(n - 1.0), k1 = at(n);
-    const double rise = k1.value - k0.value;
-    double value = k1.value + t * rise, slope = rise, error = 2.0 * absolute(k1) + absolute(k0);
-    if (n + 2.0 <= std::min(largest_order_, kLastOrder)) {
-        const Certified k2 = at(n + 1.0), k3 = at(n + 2.0);
-        const double line = k2.value - (1.0 - t) * (k3.value - k2.value);
-        if (line > value) {
-            value = line, slope = k3.value - k2.value;
-            error = 2.0 * absolute(k2) + absolute(k3) + kUnitRoundoff * k3.value;
+    // Up to 2 the curve is one segment from (1, 0).
+    Certified divergence(double alpha) const noexcept override {
+        if (q_ == 1.0) return base_->divergence(alpha);
+        if (alpha == 1.0 && kind_ == PoissonBoundKind::lower) return {0.0, 0.0};
+        return RenyiCurve::divergence(alpha == 1.0 && largest_order_ >= 2.0 ? 2.0 : alpha);
+    }
+
+private:
+    // Beyond K_n = 2^50 the last term is the sum: K is convex and K_1 = 0, so K_l <= K_n - 2^50/n for l < n <= 2^20,
+    // and no weight outweighs e^{2^30}.
+    Certified at_whole_order(double n) const noexcept {
+        const double factor = kind_ == PoissonBoundKind::general ? 3.0 : 1.0;
+        const Certified last = base_->log_moment(n).value;
+        if (last.value == kInfinity || (last.value == 0.0 && factor == 1.0)) return last;
+        if (!(last.value < kLargestExponent)) {
+            const double value = last.value + n * log_of(scaled(q_)) + (n > 2.0 ? lane_log(factor) : 0.0);
+            return {value, last.relative_error * (last.value / value) + 4.0 * kUnitRoundoff};
         }
+        const BinomialTerms weights = BinomialTerms::sampled(n, q_);
+        PoissonTerms terms{*base_, factor};
+        if (factor == 1.0 || n == 2.0) {
+            WindowedSum(weights, terms).run(2.0, n);
+        } else {
+            terms.add(terms.value(2.0), 2.0, weights.at(2.0));
+            WindowedSum(weights, terms).run(3.0, n);
+        }
+        return terms.excess.log_moment(12.0 * kUnitRoundoff);
     }
-    if (value == 0.0) return {{0.0, 0.0}, slope, 0.0};
-    return {{value, std::min(error / value + 4.0 * kUnitRoundoff, 1.0 - 0x1p-22)}, slope, 0.0};
-}
+    LogMoment above(double alpha) const noexcept {
+        LogMoment m = polygon_segment(alpha, largest_order_, [this](double n) { return at_whole_order(n); });
+        const double cut = (alpha - 1.0) * largest_loss_;
+        if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
+        return m;
+    }
+    // The lines through (n-1, n) and (n+1, n+2) at alpha = n + t; the second needs the base at n+2.
+    LogMoment below(double alpha) const noexcept {
+        const double n = std::floor(alpha), t = alpha - n;
+        if (t == 0.0) {
+            return polygon_segment(alpha, largest_order_, [this](double order) { return at_whole_order(order); });
+        }
+        const auto at = [this](double order) { return order < 2.0 ? Certified{0.0, 0.0} : at_whole_order(order); };
+        const auto absolute = [](Certified c) { return c.value * c.relative_error; };
+        const Certified k0 = at(n - 1.0), k1 = at(n);
+        const double rise = k1.value - k0.value;
+        double value = k1.value + t * rise, slope = rise, error = 2.0 * absolute(k1) + absolute(k0);
+        if (n + 2.0 <= std::min(largest_order_, kLastOrder)) {
+            const Certified k2 = at(n + 1.0), k3 = at(n + 2.0);
+            const double line = k2.value - (1.0 - t) * (k3.value - k2.value);
+            if (line > value) {
+                value = line, slope = k3.value - k2.value;
+                error = 2.0 * absolute(k2) + absolute(k3) + kUnitRoundoff * k3.value;
+            }
+        }
+        if (value == 0.0) return {{0.0, 0.0}, slope, 0.0};
+        return {{value, std::min(error / value + 4.0 * kUnitRoundoff, 1.0 - 0x1p-22)}, slope, 0.0};
+    }
 
-LogMoment PoissonBound::log_moment(double alpha) const noexcept {
-    if (q_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
-    if (q_ == 1.0) return base_->log_moment(alpha);
-    return kind_ == PoissonBoundKind::lower ? below(alpha) : above(alpha);
-}
-
-// Up to 2 the curve is one segment from (1, 0).
-Certified PoissonBound::divergence(double alpha) const noexcept {
-    if (q_ == 1.0) return base_->divergence(alpha);
-    if (alpha == 1.0 && kind_ == PoissonBoundKind::lower) return {0.0, 0.0};
-    return RenyiCurve::divergence(alpha == 1.0 && largest_order_ >= 2.0 ? 2.0 : alpha);
-}
-
-namespace {
+    double q_;
+    PoissonBoundKind kind_;
+};
 
 constexpr double kWorstError = 0x1p-10;  // relative: a moment known worse bounds no sum
 
@@ -268,8 +290,7 @@ CentralMoment alternating_moment(const std::vector<Scaled>& growth, const std::v
     return {value, value.mantissa.hi > 0.0 ? ratio(error, value) : kInfinity};
 }
 
-}  // namespace
-
+// B_0, B_2, B_4, ... up to B_last at most; fewer where they cannot be had, or no longer are smaller than e^{K_l}/2.
 std::vector<CentralMoment> even_central_moments(const RenyiCurve& base, int last) {
     std::vector<CentralMoment> moments{{kScaledOne, 0.0}};
     std::vector<Scaled> growth(2, kScaledZero);
@@ -290,8 +311,6 @@ std::vector<CentralMoment> even_central_moments(const RenyiCurve& base, int last
     }
     return moments;
 }
-
-namespace {
 
 constexpr int kLastMoment = 256;
 constexpr double kAlwaysTwo = 2.0;  // of D_inf: m^2 > 2
@@ -352,56 +371,66 @@ struct FixedSizeTerms {
     double log_total() const { return excess.log_total(); }
 };
 
+class FixedSizeBound final : public CurveOfBase {
+public:
+    FixedSizeBound(CurvePointer base, double gamma, bool tight, bool cut = true)
+        : CurveOfBase(std::move(base)), gamma_(gamma) {
+        if (gamma > 0.0) largest_order_ = gamma == 1.0 ? base_->largest_order() : std::floor(base_->largest_order());
+        if (cut) largest_loss_ = upper(log_mixture(gamma, {base_->largest_loss(), 0.0}));
+        const double largest = base_->largest_loss();
+        if (largest < kAlwaysTwo && largest > 0x1p-900) log_m_ = log_dd(expm1_dd(largest));
+        if (tight && gamma > 0.0) factors_ = moment_factors(*base_);
+    }
+
+    LogMoment log_moment(double alpha) const noexcept override {
+        if (gamma_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
+        const double last = std::floor(largest_order_);
+        const LogMoment m = polygon_segment(alpha, last, [this](double n) { return at_whole_order(n); });
+        if (gamma_ == 1.0) {
+            const LogMoment plain = base_->log_moment(alpha);
+            if (!(m.value.value < plain.value.value)) return plain;
+        }
+        const double cut = (alpha - 1.0) * largest_loss_;
+        if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
+        return m;
+    }
+    // Up to 2 the curve is one segment from (1, 0).
+    Certified divergence(double alpha) const noexcept override {
+        if (gamma_ == 1.0 && alpha == 1.0) return base_->divergence(alpha);
+        return RenyiCurve::divergence(alpha == 1.0 && largest_order_ >= 2.0 ? 2.0 : alpha);
+    }
+
+private:
+    // Beyond K_n = 2^50 the last term is the sum, as for Poisson sampling; then m is large.
+    Certified at_whole_order(double n) const noexcept {
+        const Certified last = base_->log_moment(n).value;
+        if (last.value == kInfinity || last.value == 0.0) return last;
+        if (!(last.value < kLargestExponent)) {
+            const double value = last.value + n * log_of(scaled(gamma_)) + kLog2;
+            return {value, last.relative_error * (last.value / value) + 4.0 * kUnitRoundoff};
+        }
+        const BinomialTerms weights = BinomialTerms::powers(n, gamma_);
+        FixedSizeTerms terms{*base_, log_m_, factors_};
+        terms.add_second(terms.value(2.0), weights.at(2.0));
+        if (n > 2.0) WindowedSum(weights, terms).run(3.0, n);
+        return terms.excess.log_moment(16.0 * kUnitRoundoff);
+    }
+
+    double gamma_;
+    DoubleDouble log_m_{kInfinity, 0.0};  // of e^{D_inf} - 1; infinite without a largest loss
+    std::vector<CentralMoment> factors_;  // 4 sqrt(B B) from j = 3 on
+};
+
 }  // namespace
 
-FixedSizeBound::FixedSizeBound(CurvePointer base, double gamma, bool tight, bool cut)
-    : base_(std::move(base)),
-      gamma_(gamma),
-      log_m_hi_(kInfinity),
-      log_m_lo_(0.0),
-      largest_order_(gamma == 0.0 ? kInfinity : std::floor(base_->largest_order())),
-      largest_loss_(cut ? upper(log_mixture(gamma, {base_->largest_loss(), 0.0})) : kInfinity) {
-    const double largest = base_->largest_loss();
-    if (largest < kAlwaysTwo && largest > 0x1p-900) {
-        const DoubleDouble log_m = log_dd(expm1_dd(largest));
-        log_m_hi_ = log_m.hi, log_m_lo_ = log_m.lo;
-    }
-    if (tight && gamma > 0.0) factors_ = moment_factors(*base_);
-    if (gamma == 1.0) largest_order_ = base_->largest_order();
+CurvePointer mixture_bound(CurvePointer base, double r) {
+    return std::make_shared<const MixtureBound>(std::move(base), r);
 }
-
-// Beyond K_n = 2^50 the last term is the sum, as for Poisson sampling; then m is large.
-Certified FixedSizeBound::at_whole_order(double n) const noexcept {
-    const Certified last = base_->log_moment(n).value;
-    if (last.value == kInfinity || last.value == 0.0) return last;
-    if (!(last.value < kLargestExponent)) {
-        const double value = last.value + n * log_of(scaled(gamma_)) + kLog2;
-        return {value, last.relative_error * (last.value / value) + 4.0 * kUnitRoundoff};
-    }
-    const BinomialTerms weights = BinomialTerms::powers(n, gamma_);
-    FixedSizeTerms terms{*base_, {log_m_hi_, log_m_lo_}, factors_};
-    terms.add_second(terms.value(2.0), weights.at(2.0));
-    if (n > 2.0) WindowedSum(weights, terms).run(3.0, n);
-    return terms.excess.log_moment(16.0 * kUnitRoundoff);
+CurvePointer poisson_bound(CurvePointer base, double q, PoissonBoundKind kind, bool cut) {
+    return std::make_shared<const PoissonBound>(std::move(base), q, kind, cut);
 }
-
-LogMoment FixedSizeBound::log_moment(double alpha) const noexcept {
-    if (gamma_ == 0.0) return {{0.0, 0.0}, 0.0, 0.0};
-    const double last = std::floor(largest_order_);
-    const LogMoment m = polygon_segment(alpha, last, [this](double n) { return at_whole_order(n); });
-    if (gamma_ == 1.0) {
-        const LogMoment plain = base_->log_moment(alpha);
-        if (!(m.value.value < plain.value.value)) return plain;
-    }
-    const double cut = (alpha - 1.0) * largest_loss_;
-    if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
-    return m;
-}
-
-// Up to 2 the curve is one segment from (1, 0).
-Certified FixedSizeBound::divergence(double alpha) const noexcept {
-    if (gamma_ == 1.0 && alpha == 1.0) return base_->divergence(alpha);
-    return RenyiCurve::divergence(alpha == 1.0 && largest_order_ >= 2.0 ? 2.0 : alpha);
+CurvePointer fixed_size_bound(CurvePointer base, double gamma, bool tight, bool cut) {
+    return std::make_shared<const FixedSizeBound>(std::move(base), gamma, tight, cut);
 }
 
 }  // namespace renyi

@@ -1,4 +1,5 @@
-#include "renyi/transform/selection.hpp"
+// The Rényi curve of the best of several runs, and the profile of a run that it takes.
+#include "renyi/transform/renyi_curves.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,50 +9,62 @@
 #include "renyi/fp/search.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/elementary_dd.hpp"
-#include "renyi/transform/renyi_curves.hpp"
 
 namespace renyi {
 
-namespace {
-
-double slope(const ProfilePoint& a, const ProfilePoint& b) noexcept {
-    return (b.delta - a.delta) / (b.excess - a.excess);
-}
-
-}  // namespace
-
-ProfilePoint profile_point(double epsilon, double delta) noexcept {
+Corner profile_point(double epsilon, double delta) noexcept {
     return {epsilon < 700.0 ? lane_expm1(epsilon) * raised(30) : kInfinity, delta};  // expm1 to 6u
 }
 
-// Andrew's monotone chain. Any subset of the points gives a bound, so that rounding of slopes does no harm.
-PrivacyProfile::PrivacyProfile(std::vector<ProfilePoint> points) : corners_{{0.0, 1.0}} {
-    std::sort(points.begin(), points.end(), [](const ProfilePoint& a, const ProfilePoint& b) {
-        return a.excess != b.excess ? a.excess < b.excess : a.delta < b.delta;
-    });
-    for (const ProfilePoint& point : points) {
-        if (!(point.excess < kInfinity) || !(point.delta < corners_.back().delta)) continue;
-        if (point.excess == 0.0) {
-            corners_.back() = point;
-            continue;
+namespace {
+
+// Upper bounds of the privacy profile of a pair (P, Q), delta(eps) = sup_S P(S) - e^eps Q(S) at eps >= 0: the lower
+// convex hull of points (e^eps - 1, delta), and the delta of the last one beyond it.
+//
+// delta is convex in e^eps, a supremum of functions linear in it, so it lies below every chord between two of its upper
+// bounds; and it falls. Points may be given in any order; no point at 0 stands for delta = 1 there.
+class PrivacyProfile {
+public:
+    // Any subset of the points gives a bound, so that rounding of slopes does no harm.
+    explicit PrivacyProfile(std::vector<Corner> points) : corners_{{0.0, 1.0}} {
+        std::sort(points.begin(), points.end(),
+                  [](const Corner& a, const Corner& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+        for (const Corner& point : points) {
+            if (!(point.x < kInfinity) || !(point.y < corners_.back().y)) continue;
+            if (point.x == 0.0) {
+                corners_.back() = point;
+            } else {
+                add_to_hull(corners_, point);
+            }
         }
-        while (corners_.size() > 1 && slope(corners_.back(), point) <= slope(*(corners_.end() - 2), corners_.back()))
-            corners_.pop_back();
-        corners_.push_back(point);
     }
-}
 
-// The weights of the chord are right to 3u, products and sum to 2u more.
-PrivacyProfile::Value PrivacyProfile::at(double excess) const noexcept {
-    const auto right = std::upper_bound(corners_.begin(), corners_.end(), excess,
-                                        [](double x, const ProfilePoint& p) { return x < p.excess; });
-    if (right == corners_.end()) return {corners_.back().delta, 0.0};
-    const ProfilePoint &a = *(right - 1), &b = *right;
-    const double width = b.excess - a.excess;
-    const double chord = a.delta * ((b.excess - excess) / width) + b.delta * ((excess - a.excess) / width);
-    return {std::fmin(chord * (1.0 + 8.0 * kUnitRoundoff), a.delta), slope(a, b)};
-}
+    struct Value {
+        double delta, slope;  // rounded up; d delta/d excess to the right, <= 0
+    };
+    // The weights of the chord are right to 3u, products and sum to 2u more.
+    Value at(double excess) const noexcept {
+        const auto right = std::upper_bound(corners_.begin(), corners_.end(), excess,
+                                            [](double x, const Corner& p) { return x < p.x; });
+        if (right == corners_.end()) return {corners_.back().y, 0.0};
+        const Corner &a = *(right - 1), &b = *right;
+        const double width = b.x - a.x;
+        const double chord = a.y * ((b.x - excess) / width) + b.y * ((excess - a.x) / width);
+        return {std::fmin(chord * (1.0 + 8.0 * kUnitRoundoff), a.y), slope_of(a, b)};
+    }
 
+private:
+    std::vector<Corner> corners_;  // ascending in excess, the first at 0, descending in delta
+};
+
+}  // namespace
+
+// What a Renyi curve K says of the profile of its pairs, in both of their orders, followed until delta is below `least`
+// or eps beyond what any order asks for. At eps = 0: 1; sqrt(1 - e^{-D_1}) (Bretagnolle, Huber). At every eps and for
+// every order a > 1, e^{K(a) - (a-1) eps} (1 - 1/a)^{a-1}/a (Canonne, Kamath, Steinke 2020, Prop. 12), which is least
+// where eps = K'(a) + log(1 - 1/a). With the largest loss m, the line from ((e^m - 1)/(e^m + 1) at 0 to 0 at m. Where
+// orders are sought, any order gives a bound.
+//
 // log delta as a function of eps is the infimum of one line for each order, of slope -(a-1): concave, between its
 // tangents and its chords. Intervals of orders are halved while these are apart, and filled with points where delta
 // falls, so that the chords of the profile lose little.
@@ -81,7 +94,7 @@ public:
     Follower(const RenyiCurve& curve, double least)
         : curve_(curve), last_(std::min(curve.largest_order(), kLastOrder)), log_least_(lane_log(least)) {}
 
-    std::vector<ProfilePoint> points() {
+    std::vector<Corner> points() {
         ends();
         if (last_ > 1.0) orders();
         points_.push_back({0.0, at_zero_});
@@ -158,16 +171,8 @@ private:
 
     const RenyiCurve& curve_;
     double last_, log_least_, at_zero_ = 1.0;
-    std::vector<ProfilePoint> points_;
+    std::vector<Corner> points_;
 };
-
-}  // namespace
-
-std::vector<ProfilePoint> renyi_profile(const RenyiCurve& curve, double least) {
-    return Follower(curve, least).points();
-}
-
-namespace {
 
 constexpr double kUp = raised(30);
 constexpr double kInvisible = 1e-7;  // share of a divergence
@@ -202,9 +207,9 @@ Interval log_inverse_gamma(double mean, double shape) noexcept {
 namespace {
 
 // With what the Renyi curve tells. K'/(alpha-1) is at least D_1 of the base: a delta far below D_1/mean does not show.
-std::vector<ProfilePoint> joined(std::vector<ProfilePoint> known, const RenyiCurve& base, double mean) {
+std::vector<Corner> joined(std::vector<Corner> known, const RenyiCurve& base, double mean) {
     const double least = kInvisible * std::min(upper(base.divergence(1.0)), 1.0) / std::max(mean, 1.0);
-    const std::vector<ProfilePoint> found = renyi_profile(base, std::max(least, 0x1p-1000));
+    const std::vector<Corner> found = Follower(base, std::max(least, 0x1p-1000)).points();
     known.insert(known.end(), found.begin(), found.end());
     return known;
 }
@@ -218,98 +223,116 @@ double crossing(double largest, Function rises) noexcept {
     return std::min(1.0 + lane_exp(found.high), largest);
 }
 
+class RepeatAndSelectCurve final : public CurveOfBase {
+public:
+    // `known`: points of the profile of the base, for shape = infinity; `log_ratio`: log R, for shape = -n.
+    RepeatAndSelectCurve(CurvePointer base, double mean, double shape, std::vector<Corner> known = {},
+                         double log_ratio = 0.0)
+        : CurveOfBase(std::move(base)),
+          mean_(mean),
+          log_mean_(mean > 0.0 ? log_of(scaled(mean)) : -kInfinity),
+          poisson_(shape == kInfinity),
+          binomial_(shape <= -1.0),
+          profile_(poisson_ ? joined(std::move(known), *base_, mean) : std::move(known)) {
+        largest_order_ = base_->largest_order();
+        const double most = base_->largest_loss();
+        if (poisson_) {
+            largest_loss_ = (most + mean * profile_.at(0.0).delta) * kUp;
+        } else if (binomial_) {
+            cost_ = log_ratio;
+            largest_loss_ = (most + cost_) * kUp;
+        } else {
+            if (mean > 1.0) cost_ = selection_cost(log_inverse_gamma(mean, shape).high, shape);
+            largest_loss_ = cost_ == 0.0 ? most : (most + cost_) * kUp;
+        }
+        find_flat_part();
+    }
+
+    LogMoment log_moment(double alpha) const noexcept override {
+        if (alpha > largest_order_) return {{kInfinity, 0.0}, kInfinity, 0.0};
+        const double cut = (alpha - 1.0) * largest_loss_;
+        if (alpha >= flat_until_ && (alpha > 1.0 || flat_divergence_ == 0.0)) {
+            const LogMoment m = formula(alpha);
+            return m.value.value > cut ? LogMoment{{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0} : m;
+        }
+        const double flat = std::min(flat_divergence_, largest_loss_);
+        const double value = alpha > 1.0 ? (alpha - 1.0) * flat : 0.0;
+        return {{value, value == 0.0 ? 0.0 : 2.0 * kUnitRoundoff}, flat, 0.0};
+    }
+
+private:
+    // C. (K + x)/l falls while l K' < K + x.
+    double selection_cost(double x, double shape) const noexcept {
+        const double last = std::min(largest_order_, kLastOrder);
+        const auto rises = [&](double l) {
+            const LogMoment m = base_->log_moment(l);
+            return l * m.first >= m.value.value + x;
+        };
+        const double l = crossing(last, rises);
+        const double inside = (upper(base_->log_moment(l).value) + x) / l;
+        const double least = std::min({x, inside, base_->largest_loss()});
+        return (1.0 + shape) * least * kUp;
+    }
+    // Sums of terms >= 0. C was rounded up, log E[N] is right to 3u.
+    LogMoment negative_binomial(double alpha) const noexcept {
+        const LogMoment m = base_->log_moment(alpha);
+        if (mean_ == 1.0) return m;
+        const double value = m.value.value + (alpha - 1.0) * cost_ + log_mean_;
+        return {{value, m.value.relative_error + 6.0 * kUnitRoundoff}, m.first + cost_, m.second};
+    }
+    // Poisson, binomial
+    // (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull
+    // has no second derivative to speak of.
+    LogMoment perhaps_none(double alpha) const noexcept {
+        const LogMoment m = base_->log_moment(alpha);
+        const double beta = alpha - 1.0, x = 1.0 / beta * lowered(6);
+        const auto [delta, slope] = profile_.at(x);
+        const double charge = binomial_ ? cost_ : mean_ * delta;
+        const double u = m.value.value + beta * charge, error = m.value.relative_error + 6.0 * kUnitRoundoff;
+        const double first = m.first + charge - (binomial_ || slope >= 0.0 ? 0.0 : mean_ * x * slope);
+        if (poisson_ && mean_ >= 1.0) return {{u + log_mean_, error}, first, m.second};
+        if (!(u < 0x1p20)) return {{u + std::max(log_mean_, 0.0), error}, first, m.second};
+        Excess excess;  // e^-m + m e^u - 1 = (e^-m - 1 + m) + m (e^u - 1)
+        excess.add(scaled(std::max(phi_of(reduce_exp(-mean_)), 0x1p-1000)), 16.0 * kUnitRoundoff);
+        if (u > 0.0) excess.add(scaled(mean_) * scaled_expm1({u, 0.0}), log_error({u, error}));
+        const double share = mean_ / (mean_ + lane_exp(-mean_ - u));
+        return {excess.log_moment(16.0 * kUnitRoundoff), share * first,
+                share * (m.second + (1.0 - share) * first * first)};
+    }
+    LogMoment formula(double alpha) const noexcept {
+        return poisson_ || binomial_ ? perhaps_none(alpha) : negative_binomial(alpha);
+    }
+    // The order at which K'/(alpha-1) is least, by a scan and golden sections on log(alpha-1).
+    void find_flat_part() noexcept {
+        if (!poisson_ && !binomial_ && mean_ == 1.0) return;
+        const double last = std::min(largest_order_, kLastOrder);
+        const auto divergence = [&](double s) {
+            const double alpha = std::min(1.0 + lane_exp(s), last);
+            return alpha > 1.0 ? upper(formula(alpha).value) / (alpha - 1.0) : kInfinity;
+        };
+        constexpr double kStep = 0.5;
+        const double end = last > 1.0 ? lane_log(last - 1.0) : 0.0;
+        double best = end;
+        for (double s = end; s > lane_log(kSmallestDistance); s -= kStep)
+            if (divergence(s) < divergence(best)) best = s;
+        const Least least = golden_section(best - kStep, std::min(best + kStep, end), 1e-6, divergence);
+        if (least.value < divergence(best)) best = least.place;
+        flat_until_ = std::min(1.0 + lane_exp(best), last);
+        flat_divergence_ = divergence(best) * kUp;
+    }
+
+    double mean_, log_mean_;
+    bool poisson_, binomial_;
+    PrivacyProfile profile_;  // of Poisson
+    double cost_ = 0.0;       // C
+    double flat_until_ = 1.0, flat_divergence_ = 0.0;
+};
+
 }  // namespace
 
-RepeatAndSelectCurve::RepeatAndSelectCurve(CurvePointer base, double mean, double shape,
-                                           std::vector<ProfilePoint> known, double log_ratio)
-    : base_(std::move(base)),
-      mean_(mean),
-      log_mean_(mean > 0.0 ? log_of(scaled(mean)) : -kInfinity),
-      poisson_(shape == kInfinity),
-      binomial_(shape <= -1.0),
-      profile_(poisson_ ? joined(std::move(known), *base_, mean) : std::move(known)),
-      largest_order_(base_->largest_order()) {
-    const double most = base_->largest_loss();
-    if (poisson_) {
-        largest_loss_ = (most + mean * profile_.at(0.0).delta) * kUp;
-    } else if (binomial_) {
-        cost_ = log_ratio;
-        largest_loss_ = (most + cost_) * kUp;
-    } else {
-        if (mean > 1.0) cost_ = selection_cost(log_inverse_gamma(mean, shape).high, shape);
-        largest_loss_ = cost_ == 0.0 ? most : (most + cost_) * kUp;
-    }
-    find_flat_part();
-}
-
-// C. (K + x)/l falls while l K' < K + x.
-double RepeatAndSelectCurve::selection_cost(double x, double shape) const noexcept {
-    const double last = std::min(largest_order_, kLastOrder);
-    const auto rises = [&](double l) {
-        const LogMoment m = base_->log_moment(l);
-        return l * m.first >= m.value.value + x;
-    };
-    const double l = crossing(last, rises);
-    const double inside = (upper(base_->log_moment(l).value) + x) / l;
-    const double least = std::min({x, inside, base_->largest_loss()});
-    return (1.0 + shape) * least * kUp;
-}
-
-// Sums of terms >= 0. C was rounded up, log E[N] is right to 3u.
-LogMoment RepeatAndSelectCurve::negative_binomial(double alpha) const noexcept {
-    const LogMoment m = base_->log_moment(alpha);
-    if (mean_ == 1.0) return m;
-    const double value = m.value.value + (alpha - 1.0) * cost_ + log_mean_;
-    return {{value, m.value.relative_error + 6.0 * kUnitRoundoff}, m.first + cost_, m.second};
-}
-
-// (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull has
-// no second derivative to speak of.
-LogMoment RepeatAndSelectCurve::perhaps_none(double alpha) const noexcept {
-    const LogMoment m = base_->log_moment(alpha);
-    const double beta = alpha - 1.0, x = 1.0 / beta * lowered(6);
-    const auto [delta, slope] = profile_.at(x);
-    const double charge = binomial_ ? cost_ : mean_ * delta;
-    const double u = m.value.value + beta * charge, error = m.value.relative_error + 6.0 * kUnitRoundoff;
-    const double first = m.first + charge - (binomial_ || slope >= 0.0 ? 0.0 : mean_ * x * slope);
-    if (poisson_ && mean_ >= 1.0) return {{u + log_mean_, error}, first, m.second};
-    if (!(u < 0x1p20)) return {{u + std::max(log_mean_, 0.0), error}, first, m.second};
-    Excess excess;  // e^-m + m e^u - 1 = (e^-m - 1 + m) + m (e^u - 1)
-    excess.add(scaled(std::max(phi_of(reduce_exp(-mean_)), 0x1p-1000)), 16.0 * kUnitRoundoff);
-    if (u > 0.0) excess.add(scaled(mean_) * scaled_expm1({u, 0.0}), log_error({u, error}));
-    const double share = mean_ / (mean_ + lane_exp(-mean_ - u));
-    return {excess.log_moment(16.0 * kUnitRoundoff), share * first, share * (m.second + (1.0 - share) * first * first)};
-}
-
-// The order at which K'/(alpha-1) is least, by a scan and golden sections on log(alpha-1).
-void RepeatAndSelectCurve::find_flat_part() noexcept {
-    if (!poisson_ && !binomial_ && mean_ == 1.0) return;
-    const double last = std::min(largest_order_, kLastOrder);
-    const auto divergence = [&](double s) {
-        const double alpha = std::min(1.0 + lane_exp(s), last);
-        return alpha > 1.0 ? upper(formula(alpha).value) / (alpha - 1.0) : kInfinity;
-    };
-    constexpr double kStep = 0.5;
-    const double end = last > 1.0 ? lane_log(last - 1.0) : 0.0;
-    double best = end;
-    for (double s = end; s > lane_log(kSmallestDistance); s -= kStep)
-        if (divergence(s) < divergence(best)) best = s;
-    const Least least = golden_section(best - kStep, std::min(best + kStep, end), 1e-6, divergence);
-    if (least.value < divergence(best)) best = least.place;
-    flat_until_ = std::min(1.0 + lane_exp(best), last);
-    flat_divergence_ = divergence(best) * kUp;
-}
-
-LogMoment RepeatAndSelectCurve::log_moment(double alpha) const noexcept {
-    if (alpha > largest_order_) return {{kInfinity, 0.0}, kInfinity, 0.0};
-    const double cut = (alpha - 1.0) * largest_loss_;
-    if (alpha >= flat_until_ && (alpha > 1.0 || flat_divergence_ == 0.0)) {
-        const LogMoment m = formula(alpha);
-        return m.value.value > cut ? LogMoment{{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0} : m;
-    }
-    const double flat = std::min(flat_divergence_, largest_loss_);
-    const double value = alpha > 1.0 ? (alpha - 1.0) * flat : 0.0;
-    return {{value, value == 0.0 ? 0.0 : 2.0 * kUnitRoundoff}, flat, 0.0};
+CurvePointer repeat_and_select(CurvePointer base, double mean, double shape, std::vector<Corner> known,
+                               double log_ratio) {
+    return std::make_shared<const RepeatAndSelectCurve>(std::move(base), mean, shape, std::move(known), log_ratio);
 }
 
 }  // namespace renyi

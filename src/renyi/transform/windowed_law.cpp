@@ -4,7 +4,185 @@
 #include <cmath>
 #include <numbers>
 
-#include "renyi/transform/windowed_kernels.hpp"
+// The hot loops over the nodes; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation
+// order: the same bits on every instruction set. Errors are in u.
+namespace renyi::windowed {
+
+RENYI_MULTIVERSION
+double first_moment(const double* weight, const double* loss, std::size_t n) noexcept {
+    double sum[kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes)
+        for (int i = 0; i < kLanes; ++i) sum[i] += weight[block + i] * loss[block + i];
+    return total(sum);
+}
+
+namespace {
+
+constexpr double kBasic = 24.0;  // rounding errors of exp, the log-density and products
+
+// weight = e^{log_weight + tilt loss - top}; returns the sum.
+RENYI_MULTIVERSION
+double tilt_weights(const double* log_weight, const double* loss, std::size_t n, double tilt, double top,
+                    double* weight) noexcept {
+    double sum[kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            weight[block + i] = lane_exp((log_weight[block + i] - top) + tilt * loss[block + i]);
+            sum[i] += weight[block + i];
+        }
+    }
+    return total(sum);
+}
+
+RENYI_MULTIVERSION
+double largest_exponent(const double* log_weight, const double* loss, std::size_t n, double tilt) noexcept {
+    double largest[kLanes];
+    for (int i = 0; i < kLanes; ++i) largest[i] = -1e300;
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double e = log_weight[block + i] + tilt * loss[block + i];
+            largest[i] = e > largest[i] ? e : largest[i];
+        }
+    }
+    double result = largest[0];
+    for (int i = 1; i < kLanes; ++i) result = largest[i] > result ? largest[i] : result;
+    return result;
+}
+
+// sum weight (loss - centre)^2.
+RENYI_MULTIVERSION
+double second_moment(const double* weight, const double* loss, std::size_t n, double centre) noexcept {
+    double sum[kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double d = loss[block + i] - centre;
+            sum[i] += weight[block + i] * (d * d);
+        }
+    }
+    return total(sum);
+}
+
+// sum weight (loss - mean)^2, and of what the sums of weight and of weight loss are off, for |tilt|.
+struct Spread {
+    double second, error, mean_error;
+};
+RENYI_MULTIVERSION
+Spread sum_spread(const double* weight, const double* loss, const double* rounding, const double* loss_error,
+                  std::size_t n, double mean, double additions, double tilt) noexcept {
+    double second[kLanes] = {}, error[kLanes] = {}, mean_error[kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double w = weight[block + i], off = loss_error[block + i], d = loss[block + i] - mean;
+            const double relative = rounding[block + i] + additions + tilt * off;
+            second[i] += w * (d * d);
+            error[i] += w * relative;
+            mean_error[i] += w * (relative * __builtin_fabs(d) + off);
+        }
+    }
+    return {total(second), total(error), total(mean_error)};
+}
+
+// Sums of e^{log_weight} times the parts, all >= 0, of E[e^{t L}] - 1 and of its derivative in t (windowed_law.hpp),
+// and their errors.
+struct Excess {
+    double value, slope, error, slope_error;
+};
+
+constexpr double kFar = 60.0;  // (1 + t) e^-t < 2^-80
+
+template <bool kCentred>
+RENYI_INLINE Excess add_excess(const double* log_weight, const double* loss, const double* rounding,
+                               const double* loss_error, std::size_t n, double tilt) noexcept {
+    double value[kLanes] = {}, slope[kLanes] = {}, error[kLanes] = {}, slope_error[kLanes] = {};
+    const double additions = static_cast<double>(n / kLanes) + 8.0, size = __builtin_fabs(tilt);
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double v = loss[block + i], w = lane_exp(log_weight[block + i]), t = tilt * v;
+            const double up = t < kFar ? (t > -708.0 ? t : -708.0) : kFar;
+            const double down = -v < 700.0 ? (-v > -708.0 ? -v : -708.0) : 700.0;
+            const ExpReduction e = reduce_exp(up), f = reduce_exp(down);
+            // Far out phi and expm1 are the exponential, which may overflow without its weight.
+            const double whole = lane_exp(log_weight[block + i] + t);
+            const double phi = select(t < kFar, w * (phi_of(e) + (up - t)), whole);
+            const double grown = select(t < kFar, w * expm1_of(e), whole);
+            const double back = kCentred ? 0.0 : w * (phi_of(f) + (down + v));
+            const double back_steep = kCentred ? 0.0 : w * __builtin_fabs(expm1_of(f));
+            const double term = phi + tilt * back, rise = v * grown + back, steep = __builtin_fabs(grown);
+            value[i] += term;
+            slope[i] += rise;
+            // phi to 16u, the rest to less; what a loss is off by its derivatives.
+            const double relative = rounding[block + i] + additions + 40.0, off = loss_error[block + i];
+            error[i] += relative * term + off * size * (steep + back_steep);
+            slope_error[i] += relative * rise + off * (steep + size * __builtin_fabs(v) * (steep + w) + back_steep);
+        }
+    }
+    return {total(value), total(slope), total(error), total(slope_error)};
+}
+
+// Of a law with E[e^-L] = 1, or with E[L] = 0.
+RENYI_MULTIVERSION
+Excess sum_excess(const double* log_weight, const double* loss, const double* rounding, const double* loss_error,
+                  std::size_t n, double tilt) noexcept {
+    return add_excess<false>(log_weight, loss, rounding, loss_error, n, tilt);
+}
+RENYI_MULTIVERSION
+Excess sum_centred_excess(const double* log_weight, const double* loss, const double* rounding,
+                          const double* loss_error, std::size_t n, double tilt) noexcept {
+    return add_excess<true>(log_weight, loss, rounding, loss_error, n, tilt);
+}
+
+// What a computed loss is off, absolutely, and the logarithm of the density. L+ rises with w by 1 - e^{least - L+} <=
+// min(1, L+ - least), and w is off by 2 |w| u, the logarithm by 6 |L+| u. Of two sides both are off by (7 + 2 (c |x| +
+// c^2/2)) u of themselves, and |L-| <= |least| where L+ decides.
+struct LossFacts {
+    double c, least;               // |least|
+    bool two_sided, ratio, known;  // losses of which the error is known
+};
+RENYI_MULTIVERSION
+void bound_losses(const LossFacts& law, const double* x, const double* v, std::size_t n, double* loss_error,
+                  double* rounding) noexcept {
+    const double c = law.c, half = 0.5 * c * c, least = law.least;
+    if (law.ratio) {
+        for (std::size_t i = 0; i < n; ++i)
+            loss_error[i] = 8.0 * __builtin_fabs(v[i]) + 4.0 * (c * __builtin_fabs(x[i]) + half) * (1.0 + v[i]);
+        for (std::size_t i = 0; i < n; ++i)
+            rounding[i] = kBasic + x[i] * x[i] + 4.0 * (c * __builtin_fabs(x[i]) + half);
+        return;
+    }
+    if (law.two_sided && !law.known) {
+        for (std::size_t i = 0; i < n; ++i)
+            loss_error[i] = (7.0 + 2.0 * (c * __builtin_fabs(x[i]) + half)) * (__builtin_fabs(v[i]) + 2.0 * least);
+    } else if (!law.known) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const double risen = v[i] + least, share = risen < 1.0 ? risen : 1.0;
+            loss_error[i] = 6.0 * __builtin_fabs(v[i]) + 2.0 * __builtin_fabs(c * x[i] - half) * share;
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) rounding[i] = kBasic + x[i] * x[i] + loss_error[i];
+}
+
+// Adds log Phi(u), u = sign (v - level) scale, and what it is off: it changes with u by phi/Phi.
+struct StepAt {
+    double level, scale, sign;  // scale = 1/width
+};
+RENYI_MULTIVERSION
+void add_windows(const double* v, const double* loss_error, std::size_t n, const StepAt* steps, int count,
+                 double* log_weight, double* rounding) noexcept {
+    for (int s = 0; s < count; ++s) {
+        const StepAt step = steps[s];
+        for (std::size_t i = 0; i < n; ++i) {
+            const double u = step.sign * (v[i] - step.level) * step.scale, size = __builtin_fabs(u);
+            const double cdf = log_normal_cdf(u), hazard = select(u < 0.0, 1.0 + size, lane_exp(-0.5 * (u * u)));
+            const bool is_open = u > kOpen;
+            log_weight[i] += select(is_open, 0.0, cdf);
+            rounding[i] += select(is_open, 0.0, 20.0 + hazard * (loss_error[i] * step.scale + 3.0 * size));
+        }
+    }
+}
+
+}  // namespace
+
+}  // namespace renyi::windowed
 
 namespace renyi {
 

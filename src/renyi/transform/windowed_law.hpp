@@ -17,11 +17,21 @@
 #include <vector>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/fp/lanes.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/transform/line_integral.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {
+
+namespace windowed {
+
+constexpr double kOpen = 9.0;  // 1 - Phi(9) < 2^-62: the window is 1
+
+// sum weight loss, of whole blocks of lanes.
+double first_moment(const double* weight, const double* loss, std::size_t n) noexcept;
+
+}  // namespace windowed
 
 // The part of one step's law that a smooth window of the loss lets through, as weighted nodes of the trapezoidal rule
 // in x, and its moments. Rounding errors only; what the nodes miss is bounded in windowed_law.hpp.

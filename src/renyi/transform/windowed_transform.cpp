@@ -4,7 +4,128 @@
 #include <cmath>
 
 #include "renyi/special/elementary.hpp"
-#include "renyi/transform/windowed_kernels.hpp"
+
+// The hot loops; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation order: the same bits
+// on every instruction set. Errors are in u.
+namespace renyi::windowed {
+
+namespace {
+
+// d = loss - mean and the weights over their sum, with sums of their errors in u: of weight |e^{i y d} - 1 - i y d| it
+// is y^2 quadratic, or constant and y linear.
+struct NodeArrays {
+    const double *weight, *loss, *rounding, *loss_error;
+};
+struct Centre {
+    double sum, mean, tilt, additions;
+};
+struct TransformErrors {
+    double quadratic, linear, constant;
+    double moved;  // of weight e^{i y d}: constant and y moved
+};
+RENYI_MULTIVERSION
+TransformErrors centre(const NodeArrays& nodes, std::size_t n, const Centre& at, double* weight, double* d) noexcept {
+    const Centre k = at;
+    const double scale = 1.0 / k.sum, mean_size = __builtin_fabs(k.mean);
+    double quadratic[kLanes] = {}, linear[kLanes] = {}, constant[kLanes] = {}, moved[kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double w = nodes.weight[block + i] * scale, gap = nodes.loss[block + i] - k.mean;
+            const double size = __builtin_fabs(gap), off = 1.2 * nodes.loss_error[block + i] + mean_size;
+            const double relative = nodes.rounding[block + i] + k.additions + k.tilt * off;
+            weight[block + i] = w;
+            d[block + i] = gap;
+            quadratic[i] += w * (relative * size + off) * size;
+            linear[i] += w * (2.0 * relative * size + off);
+            constant[i] += w * relative;
+            moved[i] += w * off;
+        }
+    }
+    return {total(quadratic), total(linear), total(constant), total(moved)};
+}
+
+// sum weight d^m/m! for m = 2 ... kMoments + 1.
+RENYI_MULTIVERSION
+void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept {
+    double sum[kMoments][kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            double power = weight[block + i] * d[block + i];
+            for (int m = 0; m < kMoments; ++m) {
+                power *= d[block + i] * (1.0 / (m + 2));
+                sum[m][i] += power;
+            }
+        }
+    }
+    for (int m = 0; m < kMoments; ++m) moments[m] = total(sum[m]);
+}
+
+// weight (cos y d - 1) and weight sin y d, and their sums.
+RENYI_MULTIVERSION
+void turn_block(const double* weight, const double* d, std::size_t n, double y, double* cosine, double* sine,
+                double& re, double& im) noexcept {
+    double sum_re[kLanes] = {}, sum_im[kLanes] = {};
+    for (std::size_t block = 0; block < n; block += kLanes) {
+        for (int i = 0; i < kLanes; ++i) {
+            const double t = y * d[block + i], w = weight[block + i];
+            const CircularExcess e = circular_excess(t);
+            const double c = w * e.cosine, s = w * (t + e.sine);
+            cosine[block + i] = c;
+            sine[block + i] = s;
+            sum_re[i] += c;
+            sum_im[i] += s;
+        }
+    }
+    re = total(sum_re);
+    im = total(sum_im);
+}
+
+// Rows j = 0 ... kLanes - 1 of cos j step d - 1 and sin j step d, and their weighted sums.
+RENYI_MULTIVERSION
+void turn_rows(const double* weight, const double* d, std::size_t n, double step, double* cosine, double* sine,
+               double* re, double* im) noexcept {
+    for (int j = 0; j < kLanes; ++j) {
+        const double y = static_cast<double>(j) * step;
+        double *const c = cosine + static_cast<std::size_t>(j) * n, *const s = sine + static_cast<std::size_t>(j) * n;
+        double sum_re[kLanes] = {}, sum_im[kLanes] = {};
+        for (std::size_t block = 0; block < n; block += kLanes) {
+            for (int i = 0; i < kLanes; ++i) {
+                const double t = y * d[block + i];
+                const CircularExcess e = circular_excess(t);
+                c[block + i] = e.cosine;
+                s[block + i] = t + e.sine;
+                sum_re[i] += weight[block + i] * c[block + i];
+                sum_im[i] += weight[block + i] * s[block + i];
+            }
+        }
+        re[j] = total(sum_re);
+        im[j] = total(sum_im);
+    }
+}
+
+// sum (c + i v)(c' + i v') for the rows c' and v'.
+RENYI_MULTIVERSION
+void join(const double* cosine, const double* sine, const double* row_cosine, const double* row_sine, std::size_t n,
+          double* re, double* im) noexcept {
+    for (int j = 0; j < kLanes; ++j) {
+        const double *const c = row_cosine + static_cast<std::size_t>(j) * n, *const s =
+                                                                                  row_sine +
+                                                                                  static_cast<std::size_t>(j) * n;
+        double sum_re[kLanes] = {}, sum_im[kLanes] = {};
+        for (std::size_t block = 0; block < n; block += kLanes) {
+            for (int i = 0; i < kLanes; ++i) {
+                sum_re[i] += cosine[block + i] * c[block + i] - sine[block + i] * s[block + i];
+                sum_im[i] += cosine[block + i] * s[block + i] + sine[block + i] * c[block + i];
+            }
+        }
+        re[j] = total(sum_re);
+        im[j] = total(sum_im);
+    }
+}
+
+}  // namespace
+
+}  // namespace renyi::windowed
 
 namespace renyi {
 
@@ -68,7 +189,7 @@ void WindowedTransform::separate(const std::vector<double>& weight, const std::v
 // sum over the still nodes of e^{i t} - 1 - i t.
 void WindowedTransform::add_still(double y, double& re, double& im) const noexcept {
     double even = 0.0, odd = 0.0;
-    for (int m = windowed::kMoments - 2; m >= 0; m -= 2) {
+    for (int m = kMoments - 2; m >= 0; m -= 2) {
         even = moments_[m] - y * y * even;
         odd = moments_[m + 1] - y * y * odd;
     }
@@ -147,11 +268,9 @@ struct DecayStep {
 // and for every step of the window, at u + i v against u_0:  v^2/2 + log Phi(u) - log Phi(u_0).
 // Of a group log m_+, log m_- and the sum of the arguments are known. Of ratios p = 1 + V is multiplied by e^{i theta}:
 // Re V moves by -p (1 - cos theta), Im V is p sin theta.
-enum class Shape { one_sided, two_sided, group, ratio };
-
-template <Shape kShape>
-RENYI_INLINE double add_decay(const double* weight, const double* above, const double* below,
-                              const double* argument, std::size_t n, const DecayLine& at, const DecayStep* steps, int count) noexcept {
+template <LossShape kShape>
+RENYI_INLINE double add_decay(const double* weight, const double* above, const double* below, const double* argument,
+                              std::size_t n, const DecayLine& at, const DecayStep* steps, int count) noexcept {
     const DecayLine k = at;
     double sum[kLanes] = {};
     for (std::size_t block = 0; block < n; block += kLanes) {
@@ -159,10 +278,10 @@ RENYI_INLINE double add_decay(const double* weight, const double* above, const d
         for (int i = 0; i < kLanes; ++i) {
             const double p = above[block + i];
             double up = 0.0;
-            if (kShape == Shape::ratio) {
+            if (kShape == LossShape::ratio) {
                 re[i] = -p * k.versine;
                 im[i] = p * k.sine;
-            } else if (kShape == Shape::group) {
+            } else if (kShape == LossShape::group) {
                 up = p;
                 re[i] = p - below[block + i];
                 im[i] = argument[block + i];
@@ -171,7 +290,7 @@ RENYI_INLINE double add_decay(const double* weight, const double* above, const d
                 re[i] = up;
                 im[i] = lane_argument(p * k.sine, 1.0 - p * k.versine);
             }
-            if (kShape == Shape::two_sided) {
+            if (kShape == LossShape::two_sided) {
                 const double r = below[block + i];
                 re[i] -= 0.5 * lane_log1p(2.0 * r * k.versine * (r - 1.0));
                 im[i] += lane_argument(r * k.sine, 1.0 - r * k.versine);
@@ -192,27 +311,16 @@ RENYI_INLINE double add_decay(const double* weight, const double* above, const d
 }
 
 RENYI_MULTIVERSION
-double add_one_sided(const double* weight, const double* above, const double* below, const double* argument, std::size_t n, const DecayLine& at,
-                     const DecayStep* steps, int count) noexcept {
-    return add_decay<Shape::one_sided>(weight, above, below, argument, n, at, steps, count);
-}
-
-RENYI_MULTIVERSION
-double add_two_sided(const double* weight, const double* above, const double* below, const double* argument, std::size_t n, const DecayLine& at,
-                     const DecayStep* steps, int count) noexcept {
-    return add_decay<Shape::two_sided>(weight, above, below, argument, n, at, steps, count);
-}
-
-RENYI_MULTIVERSION
-double add_group(const double* weight, const double* above, const double* below, const double* argument, std::size_t n,
-                 const DecayLine& at, const DecayStep* steps, int count) noexcept {
-    return add_decay<Shape::group>(weight, above, below, argument, n, at, steps, count);
-}
-
-RENYI_MULTIVERSION
-double add_ratio(const double* weight, const double* above, const double* below, const double* argument, std::size_t n, const DecayLine& at,
-                 const DecayStep* steps, int count) noexcept {
-    return add_decay<Shape::ratio>(weight, above, below, argument, n, at, steps, count);
+double add_decay(LossShape shape, const double* weight, const double* above, const double* below,
+                 const double* argument, std::size_t n, const DecayLine& at, const DecayStep* steps,
+                 int count) noexcept {
+    if (shape == LossShape::ratio)
+        return add_decay<LossShape::ratio>(weight, above, below, argument, n, at, steps, count);
+    if (shape == LossShape::group)
+        return add_decay<LossShape::group>(weight, above, below, argument, n, at, steps, count);
+    if (shape == LossShape::two_sided)
+        return add_decay<LossShape::two_sided>(weight, above, below, argument, n, at, steps, count);
+    return add_decay<LossShape::one_sided>(weight, above, below, argument, n, at, steps, count);
 }
 
 // p = odds/(1 + odds), log odds = start + c x.
@@ -292,15 +400,16 @@ double DecayByNodes::mean_decay(double y, double angle) const {
         steps[count] = {s.sign, 1.0 / s.width, argument_[count].data(), log_cdf_[count].data()};
         ++count;
     }
-    const auto add = law_.is_ratio() ? add_ratio : law_.two_sided() ? add_two_sided : add_one_sided;
+    const LossShape shape = law_.shape();
     const auto sum = [&](const Nodes& a, int n) {
         const std::size_t size = a.weight.size();
-        if (!law_.group) return add(a.weight.data(), a.above.data(), a.below.data(), nullptr, size, line, steps, n);
+        if (!law_.group)
+            return add_decay(shape, a.weight.data(), a.above.data(), a.below.data(), nullptr, size, line, steps, n);
         std::vector<double> risen(size), fallen(size, 0.0), argument(size), other(size, 0.0);
         a.rise.turn(angle, risen.data(), argument.data());
         a.fall.turn(angle, fallen.data(), other.data());
         for (std::size_t i = 0; i < size; ++i) argument[i] += other[i];
-        return add_group(a.weight.data(), risen.data(), fallen.data(), argument.data(), size, line, steps, n);
+        return add_decay(shape, a.weight.data(), risen.data(), fallen.data(), argument.data(), size, line, steps, n);
     };
     return sum(open_, 0) + sum(edge_, count);
 }

@@ -8,10 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "renyi/transform/windowed_kernels.hpp"
 #include "renyi/transform/windowed_law.hpp"
 
 namespace renyi {
+
+constexpr int kMoments = 18;  // of a Taylor series, to 2^-60 where |y d| <= 1
 
 class WindowedTransform {
 public:
@@ -38,7 +39,7 @@ private:
     std::unique_ptr<double[]> row_cosine_, row_sine_;  // cos - 1 and sin of j step d, a row for each j
     double row_re_[kLanes], row_im_[kLanes];           // their weighted sums
     mutable std::vector<double> block_cosine_, block_sine_;
-    double moments_[windowed::kMoments];
+    double moments_[kMoments];
     double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0, moved_ = 0.0;  // of the errors
     double still_mass_ = 0.0, still_mean_ = 0.0, additions_ = 0.0;
     double moving_mass_ = 0.0, moving_mean_ = 0.0, moving_absolute_ = 0.0;  // weight, E d and E |d|
@@ -58,7 +59,8 @@ public:
 
 private:
     struct Nodes {
-        // The posteriors of the sampled components in e^{L+} and e^{L-}, or 1 + V; of groups the arguments of L+ and L-.
+        // The posteriors of the sampled components in e^{L+} and e^{L-}, or 1 + V; of groups the arguments of L+ and
+        // L-.
         std::vector<double> weight, above, below;
         GroupTurns rise, fall;
     };

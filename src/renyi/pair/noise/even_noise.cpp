@@ -8,7 +8,7 @@
 //     mass_error(a, b), loss_error(a, b)   on a panel; the second one absolute
 //     breaks()               -1/2, where the loss turns, and where no mass to speak of is left
 //     tail_from, tail(x)     from where on the masses beyond x are known in closed form, and the span that they make
-#include "renyi/pair/noise/even_noise.hpp"
+#include "renyi/pair/noise/noises.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ public:
 
     Spans spans(Side, const Fineness& fineness) const override {
         Spans found = upper_half(fineness);
-        for (const Span& s : upper_half(Mirrored(fineness)).spans) found.spans.push_back(reversed(s));
+        for (const Span& s : upper_half(mirrored(fineness)).spans) found.spans.push_back(reversed(s));
         for (Span& s : found.spans) s.mass_error += total_error_;
         found.infinite.upper = found.null.upper = kNegligible;
         found.unbounded_above = found.unbounded_below = !kernel_.bounded;

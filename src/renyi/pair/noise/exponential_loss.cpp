@@ -1,4 +1,4 @@
-#include "renyi/pair/noise/exponential_loss.hpp"
+#include "renyi/pair/noise/noises.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,37 +14,7 @@
 
 namespace renyi {
 
-ExponentialLoss ExponentialLoss::bounded_range(double epsilon) noexcept {
-    return ExponentialLoss(epsilon, -2.0 / lane_expm1(-epsilon), false);
-}
-
-// Over [a, b] the masses are mass/2 e^{(a - top)/2} (e^{(b-a)/2} - 1) and mass/2 e^{-(b + top)/2} (e^{(b-a)/2} - 1):
-// the mean is (a + b)/2. An error of u top in top is one of u top in both exponents.
-Spans ExponentialLoss::spans(Side, const Fineness& fineness) const {
-    Spans found;
-    found.unbounded_above = found.unbounded_below = false;
-    const double top = top_, loss_error = 2.0 * kUnitRoundoff * top, mass_error = (16.0 + 4.0 * top) * kUnitRoundoff;
-    if (top == 0.0) {
-        found.spans.push_back({0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0});
-        return found;
-    }
-    if (atoms_) {
-        const double rest = 0.5 * deep_exp(-top);
-        found.spans.push_back({top, top, top, 0.5, rest, mass_error, loss_error});
-        found.spans.push_back({-top, -top, -top, rest, 0.5, mass_error, loss_error});
-    }
-    const auto loss = [](double l) { return l; };
-    divide({-top, top, -top, top}, loss, fineness, [&](const Part& part) {
-        const double a = part.start, b = part.end;
-        const double grown = 0.5 * mass_ * (b - a < 1400.0 ? std::expm1(0.5 * (b - a)) : kInfinity);
-        const double p = b - a < 700.0 ? grown * deep_exp(0.5 * (a - top))
-                                       : 0.5 * mass_ * (deep_exp(0.5 * (b - top)) - deep_exp(0.5 * (a - top)));
-        const double q = b - a < 700.0 ? grown * deep_exp(-0.5 * (b + top))
-                                       : 0.5 * mass_ * (deep_exp(-0.5 * (a + top)) - deep_exp(-0.5 * (b + top)));
-        found.spans.push_back({a, 0.5 * (a + b), b, p, q, mass_error, loss_error});
-    });
-    return found;
-}
+namespace {
 
 // The moments of the density in closed form. With n = 2 alpha - 1, T = top, z = beta T
 //     A - 1    (2 peak/n) (2 (sinh z - z) + (1 - e^-T) phi(-z)) + beta d/n      all >= 0
@@ -52,8 +22,6 @@ Spans ExponentialLoss::spans(Side, const Fineness& fineness) const {
 //     A'       W m, m = T (coth x - 1/x), x = nT/2: the mean of l under e^{alpha l} Q; at alpha = 1 it is
 //     d        = 8 peak e^{-T/2} (y cosh y - sinh y), y = T/2: the part of the Kullback-Leibler divergence
 // by  sinh(ny) - n sinh y = sinh y (cosh z - 1) + cosh y (sinh z - z) + 2 beta (y cosh y - sinh y).
-
-namespace {
 
 double phi(double t) noexcept { return t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t; }  // t <= 700
 
@@ -92,56 +60,45 @@ struct LossDensity {
     double top = 0.0, peak = 0.0;
 };
 
-// The density peak e^{(l - top)/2} of l under P and peak e^{-(l + top)/2} under Q on [-top, top], and atoms. Masses add up
-// to 1 under P and under Q, the density's part peak (1 - e^-top) 2 included.
+// The density peak e^{(l - top)/2} of l under P and peak e^{-(l + top)/2} under Q on [-top, top], and atoms. Masses add
+// up to 1 under P and under Q, the density's part peak (1 - e^-top) 2 included.
 class ExponentialMoment final : public RenyiCurve {
 public:
-    ExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density);
+    ExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density)
+        : density_(density), largest_(density.top), divergence_(8.0 * density.peak * bend(0.5 * density.top)) {
+        for (const LossAtom& a : atoms) nodes_.add(a);
+    }
 
-    LogMoment log_moment(double alpha) const noexcept override;
-    Certified divergence(double alpha) const noexcept override;
+    LogMoment log_moment(double alpha) const noexcept override {
+        const Tilt tilt(alpha, largest_);
+        const TiltedSums sums = nodes_.sums(tilt, 0, nodes_.blocks()) + density_sums(tilt);
+        return logarithm_of(sums, tilt, 0.0, nodes_.size());
+    }
+    Certified divergence(double alpha) const noexcept override {
+        if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+        return divergence_of(nodes_.divergence(nodes_.blocks()) + divergence_, largest_, 0.0, nodes_.size());
+    }
     double largest_loss() const noexcept override { return largest_ * (1.0 + 8.0 * kUnitRoundoff); }
 
 private:
-    TiltedSums density_sums(const Tilt& tilt) const noexcept;
+    TiltedSums density_sums(const Tilt& tilt) const noexcept {
+        const double top = density_.top, n = tilt.alpha + tilt.beta, z = tilt.beta * top, x = 0.5 * n * top;
+        const double part = 2.0 * density_.peak / n;
+        const double grown = tilt.scale > 0.0 ? lane_exp(tilt.beta * (top - tilt.largest_loss)) : lane_exp(z);
+        const double weight = part * grown * -lane_expm1(-n * top);
+        double excess = weight;
+        if (tilt.scale == 0.0)
+            excess = part * (2.0 * sinh_excess(z) - lane_expm1(-top) * phi(-z)) + tilt.beta / n * divergence_;
+        const double mean = tilted_mean(top, x);
+        double away = mean;
+        if (tilt.center != 0.0) away = 2.0 * top / lane_expm1(std::min(2.0 * x, 700.0)) - 2.0 / n + (top - tilt.center);
+        return {excess, weight * mean, weight * away, weight * (tilted_variance(top, x) + away * away)};
+    }
 
     LossDensity density_;
     LossNodes nodes_;
-    double largest_;
-    double density_divergence_;
+    double largest_, divergence_;  // the density's part of the divergence
 };
-
-ExponentialMoment::ExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density)
-    : density_(density), largest_(density.top), density_divergence_(8.0 * density.peak * bend(0.5 * density.top)) {
-    for (const LossAtom& a : atoms) nodes_.add(a);
-}
-
-TiltedSums ExponentialMoment::density_sums(const Tilt& tilt) const noexcept {
-    const double top = density_.top, n = tilt.alpha + tilt.beta, z = tilt.beta * top, x = 0.5 * n * top;
-    const double part = 2.0 * density_.peak / n;
-    const double grown = tilt.scale > 0.0 ? lane_exp(tilt.beta * (top - tilt.largest_loss)) : lane_exp(z);
-    const double weight = part * grown * -lane_expm1(-n * top);
-    double excess = weight;
-    if (tilt.scale == 0.0)
-        excess = part * (2.0 * sinh_excess(z) - lane_expm1(-top) * phi(-z)) + tilt.beta / n * density_divergence_;
-    const double mean = tilted_mean(top, x);
-    const double away =
-        tilt.center == 0.0 ? mean : 2.0 * top / lane_expm1(std::min(2.0 * x, 700.0)) - 2.0 / n + (top - tilt.center);
-    return {excess, weight * mean, weight * away, weight * (tilted_variance(top, x) + away * away)};
-}
-
-LogMoment ExponentialMoment::log_moment(double alpha) const noexcept {
-    const Tilt tilt(alpha, largest_);
-    const TiltedSums sums = nodes_.sums(tilt, 0, nodes_.blocks()) + density_sums(tilt);
-    return logarithm_of(sums, tilt, 0.0, nodes_.size());
-}
-
-Certified ExponentialMoment::divergence(double alpha) const noexcept {
-    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
-    return divergence_of(nodes_.divergence(nodes_.blocks()) + density_divergence_, largest_, 0.0, nodes_.size());
-}
-
-}  // namespace
 
 // Poisson sampling of a pair (P, Q): every record enters with probability q, so that the pair becomes
 // ((1-q) Q + q P, Q), of loss log1p(x), x = q (e^l - 1).
@@ -167,8 +124,6 @@ Certified ExponentialMoment::divergence(double alpha) const noexcept {
 //
 // Input. An error of u in `top` is one of u top in e^top: e^l, and with it x, is taken to be right to u top.
 
-namespace {
-
 constexpr double kRange = 90.0;
 constexpr double kWidth = 1.5;
 constexpr double kSteepest = 8.0;  // beta * slope * width of the last panel
@@ -189,23 +144,115 @@ std::size_t halvings(double steepness) noexcept {
 
 class SampledExponentialMoment final : public RenyiCurve {
 public:
-    SampledExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density, double q);  // 0 < q < 1
+    SampledExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density, double q)  // 0 < q < 1
+        : q_(q),
+          density_(density),
+          largest_base_(density.top * (1.0 + 8.0 * kUnitRoundoff)),
+          slope_(q / (q + (1.0 - q) * lane_exp(-largest_base_))),
+          largest_(sampled_loss(q, largest_base_)) {
+        for (const LossAtom& atom : atoms) add_node(graded_, atom.loss, atom.p, atom.q);
+        graded_.end_block();
+        tile();
+    }
 
-    LogMoment log_moment(double alpha) const noexcept override;
-    Certified divergence(double alpha) const noexcept override;
-    double largest_loss() const noexcept override;
+    LogMoment log_moment(double alpha) const noexcept override {
+        const Tilt tilt(alpha, largest_);
+        const std::size_t level = std::min(halvings(tilt.beta * slope_ * last_width_), tops_.blocks() - 1);
+        const TiltedSums sums = graded_.sums(tilt, 0, undivided_ + level) + tops_.sums(tilt, level, 1);
+        const TiltedSums bounds =
+            graded_bounds_.sums(tilt, 0, graded_bounds_.blocks()) + top_bounds_.sums(tilt, level, 1);
+        const double quadrature = 1.001 * bounds.excess / std::max(sums.excess, kSmallestMoment) + kTruncation;
+        const double input = (3.0 + tilt.beta * slope_) * largest_base_ * kUnitRoundoff;  // from e^l
+        return logarithm_of(sums, tilt, quadrature + input, graded_.size());
+    }
+    Certified divergence(double alpha) const noexcept override {
+        if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+        const LogMoment m = log_moment(1.0 + 0x1p-40);  // its quadrature error is that of the divergence, nearly
+        const double sum = graded_.divergence(undivided_) + tops_.divergence(1);
+        return divergence_of(sum, largest_, m.value.relative_error, graded_.size());
+    }
+    double largest_loss() const noexcept override { return largest_ * (1.0 + (8.0 + largest_base_) * kUnitRoundoff); }
 
 private:
     struct Panel {
         bool at_top;       // offsets are counted from the top, else from -top
         double near, far;  // offsets
     };
-    void tile();
-    void add_node(LossNodes& nodes, double loss, double p, double q) const;
-    void add_panel(const Panel& panel, LossNodes& nodes) const;
-    void add_bound(const Panel& panel, LossNodes& bounds) const;
-    std::size_t level_at(double beta) const noexcept;
-    double input_error(double beta) const noexcept;
+
+    void add_node(LossNodes& nodes, double loss, double p, double q) const {
+        nodes.add({sampled_loss(q_, loss), (1.0 - q_) * q + q_ * p, q});
+    }
+    void add_panel(const Panel& panel, LossNodes& nodes) const {
+        const double half = 0.5 * (panel.far - panel.near), middle = 0.5 * (panel.far + panel.near);
+        for (int i = -kLegendreHalf; i < kLegendreHalf; ++i) {
+            const int j = i < 0 ? -i - 1 : i;
+            const double offset = middle + (i < 0 ? -half : half) * kLegendreNode[j];
+            const double weight = half * kLegendreWeight[j] * density_.peak;
+            const double near = weight * lane_exp(-0.5 * offset), far = weight * lane_exp(0.5 * offset - density_.top);
+            if (panel.at_top) {
+                add_node(nodes, density_.top - offset, near, far);
+            } else {
+                add_node(nodes, offset - density_.top, far, near);
+            }
+        }
+    }
+    void add_bound(const Panel& panel, LossNodes& bounds) const {
+        const double half = 0.5 * (panel.far - panel.near), middle = 0.5 * (panel.far + panel.near);
+        const double center = panel.at_top ? density_.top - middle : middle - density_.top;
+        const double rho = ellipse_of(half);
+        const double reach = 0.5 * half * (rho + 1.0 / rho), height = 0.5 * half * (rho - 1.0 / rho);
+        const double a = center - reach;
+        const double b = std::fabs(center + reach) < 0.1 * half ? 0.1 * half : center + reach;  // not where X = 0
+        const double size = std::max(std::fabs(a), std::fabs(b)) + height;
+        // |e^z - 1|/|e^b - 1| where Re z = end, numerator and denominator divided by e^max(b, 0)
+        const auto ratio = [&](double end) {
+            const double unit = lane_exp(-std::max(b, 0.0));
+            const double top = size < 1.0 ? lane_expm1(size) * unit : lane_exp(end - std::max(b, 0.0)) + unit;
+            return top / -lane_expm1(-std::fabs(b));
+        };
+        const double scale = 64.0 / 15.0 * half * std::pow(rho, -32.0) / (1.0 - 1.0 / (rho * rho)) * std::sqrt(2.0) *
+                             lane_exp(b - a) * density_.peak;
+        const double loss = sampled_loss(q_, b);
+        double p = 0.0, q = 0.0;
+        for (const double end : {a, b}) {
+            const double weight = scale * ratio(end) * ratio(end), exponent = -0.5 * (density_.top + end);
+            p = std::max(p, weight * lane_exp(exponent + loss));
+            q = std::max(q, weight * lane_exp(exponent));
+        }
+        bounds.add({loss, p, q});
+    }
+
+    void tile() {
+        const double top = density_.top;
+        std::vector<Panel> panels;
+        double width = kWidth;
+        if (top > kRange) {
+            for (double near = 0.0; near < kRange; near += width) panels.push_back({false, near, near + width});
+            for (double far = kRange; far > 0.0; far -= width) panels.push_back({true, far - width, far});
+        } else {
+            const double count = std::max(std::ceil(2.0 * top / kWidth), 1.0);
+            width = 2.0 * top / count;
+            for (double i = 0.0; i < count; ++i) {
+                const bool at_top = 2.0 * i + 1.0 >= count;
+                const double nearest = at_top ? count - 1.0 - i : i;
+                panels.push_back({at_top, nearest * width, (nearest + 1.0) * width});
+            }
+        }
+        last_width_ = width;
+        panels.pop_back();  // the last one is what the levels divide
+        const auto add = [&](const Panel& panel, LossNodes& nodes, LossNodes& bounds) {
+            add_panel(panel, nodes);
+            add_bound(panel, bounds);
+        };
+        for (const Panel& panel : panels) add(panel, graded_, graded_bounds_);
+        undivided_ = graded_.blocks();
+        const std::size_t levels = halvings(kLargestBeta * slope_ * width);
+        for (std::size_t level = 0; level <= levels; ++level, width *= 0.5) {
+            add({true, 0.0, width}, tops_, top_bounds_);
+            top_bounds_.end_block();
+            if (level < levels) add({true, 0.5 * width, width}, graded_, graded_bounds_);
+        }
+    }
 
     double q_;
     LossDensity density_;
@@ -217,123 +264,6 @@ private:
     LossNodes graded_, tops_;               // atoms, panels and halves towards the top; the last panel of each level
     LossNodes graded_bounds_, top_bounds_;  // of their errors
 };
-
-SampledExponentialMoment::SampledExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density, double q)
-    : q_(q),
-      density_(density),
-      largest_base_(density.top * (1.0 + 8.0 * kUnitRoundoff)),
-      slope_(q / (q + (1.0 - q) * lane_exp(-largest_base_))),
-      largest_(sampled_loss(q, largest_base_)) {
-    for (const LossAtom& atom : atoms) add_node(graded_, atom.loss, atom.p, atom.q);
-    graded_.end_block();
-    tile();
-}
-
-void SampledExponentialMoment::add_node(LossNodes& nodes, double loss, double p, double q) const {
-    nodes.add({sampled_loss(q_, loss), (1.0 - q_) * q + q_ * p, q});
-}
-
-void SampledExponentialMoment::add_panel(const Panel& panel, LossNodes& nodes) const {
-    const double half = 0.5 * (panel.far - panel.near), middle = 0.5 * (panel.far + panel.near);
-    for (int i = -kLegendreHalf; i < kLegendreHalf; ++i) {
-        const int j = i < 0 ? -i - 1 : i;
-        const double offset = middle + (i < 0 ? -half : half) * kLegendreNode[j];
-        const double weight = half * kLegendreWeight[j] * density_.peak;
-        const double near = weight * lane_exp(-0.5 * offset), far = weight * lane_exp(0.5 * offset - density_.top);
-        if (panel.at_top) {
-            add_node(nodes, density_.top - offset, near, far);
-        } else {
-            add_node(nodes, offset - density_.top, far, near);
-        }
-    }
-}
-
-void SampledExponentialMoment::add_bound(const Panel& panel, LossNodes& bounds) const {
-    const double half = 0.5 * (panel.far - panel.near), middle = 0.5 * (panel.far + panel.near);
-    const double center = panel.at_top ? density_.top - middle : middle - density_.top;
-    const double rho = ellipse_of(half);
-    const double reach = 0.5 * half * (rho + 1.0 / rho), height = 0.5 * half * (rho - 1.0 / rho);
-    const double a = center - reach;
-    const double b = std::fabs(center + reach) < 0.1 * half ? 0.1 * half : center + reach;  // not where X = 0
-    const double size = std::max(std::fabs(a), std::fabs(b)) + height;
-    // |e^z - 1|/|e^b - 1| where Re z = end, numerator and denominator divided by e^max(b, 0)
-    const auto ratio = [&](double end) {
-        const double unit = lane_exp(-std::max(b, 0.0));
-        const double top = size < 1.0 ? lane_expm1(size) * unit : lane_exp(end - std::max(b, 0.0)) + unit;
-        return top / -lane_expm1(-std::fabs(b));
-    };
-    const double scale = 64.0 / 15.0 * half * std::pow(rho, -32.0) / (1.0 - 1.0 / (rho * rho)) * std::sqrt(2.0) *
-                         lane_exp(b - a) * density_.peak;
-    const double loss = sampled_loss(q_, b);
-    double p = 0.0, q = 0.0;
-    for (const double end : {a, b}) {
-        const double weight = scale * ratio(end) * ratio(end), exponent = -0.5 * (density_.top + end);
-        p = std::max(p, weight * lane_exp(exponent + loss));
-        q = std::max(q, weight * lane_exp(exponent));
-    }
-    bounds.add({loss, p, q});
-}
-
-void SampledExponentialMoment::tile() {
-    const double top = density_.top;
-    std::vector<Panel> panels;
-    double width = kWidth;
-    if (top > kRange) {
-        for (double near = 0.0; near < kRange; near += width) panels.push_back({false, near, near + width});
-        for (double far = kRange; far > 0.0; far -= width) panels.push_back({true, far - width, far});
-    } else {
-        const double count = std::max(std::ceil(2.0 * top / kWidth), 1.0);
-        width = 2.0 * top / count;
-        for (double i = 0.0; i < count; ++i) {
-            const bool at_top = 2.0 * i + 1.0 >= count;
-            const double nearest = at_top ? count - 1.0 - i : i;
-            panels.push_back({at_top, nearest * width, (nearest + 1.0) * width});
-        }
-    }
-    last_width_ = width;
-    panels.pop_back();  // the last one is what the levels divide
-    const auto add = [&](const Panel& panel, LossNodes& nodes, LossNodes& bounds) {
-        add_panel(panel, nodes);
-        add_bound(panel, bounds);
-    };
-    for (const Panel& panel : panels) add(panel, graded_, graded_bounds_);
-    undivided_ = graded_.blocks();
-    const std::size_t levels = halvings(kLargestBeta * slope_ * width);
-    for (std::size_t level = 0; level <= levels; ++level, width *= 0.5) {
-        add({true, 0.0, width}, tops_, top_bounds_);
-        top_bounds_.end_block();
-        if (level < levels) add({true, 0.5 * width, width}, graded_, graded_bounds_);
-    }
-}
-
-std::size_t SampledExponentialMoment::level_at(double beta) const noexcept {
-    return std::min(halvings(beta * slope_ * last_width_), tops_.blocks() - 1);
-}
-
-// Of the excess, from e^l.
-double SampledExponentialMoment::input_error(double beta) const noexcept {
-    return (3.0 + beta * slope_) * largest_base_ * kUnitRoundoff;
-}
-
-LogMoment SampledExponentialMoment::log_moment(double alpha) const noexcept {
-    const Tilt tilt(alpha, largest_);
-    const std::size_t level = level_at(tilt.beta);
-    const TiltedSums sums = graded_.sums(tilt, 0, undivided_ + level) + tops_.sums(tilt, level, 1);
-    const TiltedSums bounds = graded_bounds_.sums(tilt, 0, graded_bounds_.blocks()) + top_bounds_.sums(tilt, level, 1);
-    const double quadrature = 1.001 * bounds.excess / std::max(sums.excess, kSmallestMoment) + kTruncation;
-    return logarithm_of(sums, tilt, quadrature + input_error(tilt.beta), graded_.size());
-}
-
-Certified SampledExponentialMoment::divergence(double alpha) const noexcept {
-    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
-    const LogMoment m = log_moment(1.0 + 0x1p-40);  // its quadrature error is that of the divergence, nearly
-    const double sum = graded_.divergence(undivided_) + tops_.divergence(1);
-    return divergence_of(sum, largest_, m.value.relative_error, graded_.size());
-}
-
-double SampledExponentialMoment::largest_loss() const noexcept {
-    return largest_ * (1.0 + (8.0 + largest_base_) * kUnitRoundoff);
-}
 
 // Poisson samples know their moment in the direction "remove"; in the other one it is smaller, and read from spans.
 class SampledExponentialLoss final : public PoissonSampledPair {
@@ -349,27 +279,67 @@ private:
     CurvePointer moment_;
 };
 
-}  // namespace
+// Losses whose continuous part has the density mass e^{(l - top)/2}/4 under P, mass e^{-(l + top)/2}/4 under Q, on
+// [-top, top]: noise of double exponential density, mechanisms of bounded range. Its own reverse.
+//
+//     K(alpha) = log1p(E_Q[e^{alpha l} - 1 - alpha (e^l - 1)])        every real alpha >= 1
+//
+// in closed form, relative error about 1e-14 however small K is; of Poisson samples by a quadrature with a proven
+// error.
+class ExponentialLoss final : public Pair {
+public:
+    ExponentialLoss(double top, double mass, bool atoms) noexcept : top_(top), mass_(mass), atoms_(atoms) {}
 
-std::vector<LossAtom> ExponentialLoss::ends() const {
-    if (!atoms_) return {};
-    const double rest = 0.5 * lane_exp(-top_);
-    return {{top_, 0.5, rest}, {-top_, rest, 0.5}};
-}
+    // Over [a, b] the masses are mass/2 e^{(a - top)/2} (e^{(b-a)/2} - 1) and mass/2 e^{-(b + top)/2} (e^{(b-a)/2} -
+    // 1): the mean is (a + b)/2. An error of u top in top is one of u top in both exponents.
+    Spans spans(Side, const Fineness& fineness) const override {
+        Spans found;
+        found.unbounded_above = found.unbounded_below = false;
+        const double top = top_, loss_error = 2.0 * kUnitRoundoff * top,
+                     mass_error = (16.0 + 4.0 * top) * kUnitRoundoff;
+        if (top == 0.0) {
+            found.spans.push_back({0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0});
+            return found;
+        }
+        if (atoms_) {
+            const double rest = 0.5 * deep_exp(-top);
+            found.spans.push_back({top, top, top, 0.5, rest, mass_error, loss_error});
+            found.spans.push_back({-top, -top, -top, rest, 0.5, mass_error, loss_error});
+        }
+        const auto loss = [](double l) { return l; };
+        divide({-top, top, -top, top}, loss, fineness, [&](const Part& part) {
+            const double a = part.start, b = part.end;
+            const double grown = 0.5 * mass_ * (b - a < 1400.0 ? std::expm1(0.5 * (b - a)) : kInfinity);
+            const double p = b - a < 700.0 ? grown * deep_exp(0.5 * (a - top))
+                                           : 0.5 * mass_ * (deep_exp(0.5 * (b - top)) - deep_exp(0.5 * (a - top)));
+            const double q = b - a < 700.0 ? grown * deep_exp(-0.5 * (b + top))
+                                           : 0.5 * mass_ * (deep_exp(-0.5 * (a + top)) - deep_exp(-0.5 * (b + top)));
+            found.spans.push_back({a, 0.5 * (a + b), b, p, q, mass_error, loss_error});
+        });
+        return found;
+    }
+    CurvePointer moment(Direction) const override {
+        if (top_ == 0.0) return std::make_shared<const LinearCurve>(0.0);
+        return std::make_shared<const ExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_});
+    }
+    bool symmetric() const noexcept override { return true; }
+    PairPointer sampled(double rate) const override {
+        if (top_ == 0.0) return shared_from_this();
+        if (rate == 0.0 || rate == 1.0) return Pair::sampled(rate);
+        auto moment = std::make_shared<const SampledExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_}, rate);
+        return std::make_shared<const SampledExponentialLoss>(shared_from_this(), rate, std::move(moment));
+    }
 
-CurvePointer ExponentialLoss::moment(Direction) const {
-    if (top_ == 0.0) return std::make_shared<const LinearCurve>(0.0);
-    return std::make_shared<const ExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_});
-}
+private:
+    std::vector<LossAtom> ends() const {
+        if (!atoms_) return {};
+        const double rest = 0.5 * lane_exp(-top_);
+        return {{top_, 0.5, rest}, {-top_, rest, 0.5}};
+    }
 
-PairPointer ExponentialLoss::sampled(double rate) const {
-    if (top_ == 0.0) return shared_from_this();
-    if (rate == 0.0 || rate == 1.0) return Pair::sampled(rate);
-    auto moment = std::make_shared<const SampledExponentialMoment>(ends(), LossDensity{top_, 0.25 * mass_}, rate);
-    return std::make_shared<const SampledExponentialLoss>(shared_from_this(), rate, std::move(moment));
-}
-
-namespace {
+    double top_, mass_;
+    bool atoms_;
+};
 
 constexpr double kDeepest = 746.0;  // e^-kDeepest vanishes
 
@@ -400,29 +370,6 @@ double mean_above_lower_end(double w, double r) noexcept {
     return 0.5 * w + w * (x + y) * sum;
 }
 
-}  // namespace
-
-GumbelPair::GumbelPair(double scale) noexcept : top_(1.0 / scale), rate_(1.0 / lane_expm1(1.0 / scale)) {}
-
-Spans GumbelPair::spans(Side, const Fineness& fineness) const {
-    Spans found;
-    found.null.upper = kNegligible;
-    found.unbounded_above = false;
-    const double top = top_, r = rate_, deepest = kDeepest / r;
-    const auto loss = [top](double z) { return top - z; };
-    divide({0.0, deepest, top, top - deepest}, loss, fineness, [&](const Part& part) {
-        const double a = part.start, w = part.end - part.start;
-        const double mean = std::clamp(part.last + mean_above_lower_end(w, r), part.last, part.first);
-        const double rate = mean >= 0.0 ? 1.0 + r : r;  // of the larger mass
-        const double large = deep_exp(-rate * a) * -lane_expm1(-rate * w), small = large * deep_exp(-std::fabs(mean));
-        const double p = mean >= 0.0 ? large : small, q = mean >= 0.0 ? small : large;
-        const double mass_error = (32.0 + 8.0 * std::min(rate * a, kDeepest)) * kUnitRoundoff;
-        const double loss_error = (4.0 * (top + std::fabs(mean)) + 64.0 * w) * kUnitRoundoff;
-        found.spans.push_back({part.last, mean, part.first, p, q, mass_error, loss_error});
-    });
-    return found;
-}
-
 // The Rényi curve of P = Gumbel(shift), Q = Gumbel(0) at scale 1 is that of two exponential distributions whose rates
 // have the ratio e^shift (Gil, Alajaji, Linder 2013). With b = alpha - 1, c = e^-shift - 1, phi(t) = e^t - 1 - t
 //     K(alpha) = b shift - log1p(-b c) = b phi(-shift) + (-log1p(-b c) - b c),        both parts >= 0,
@@ -431,16 +378,35 @@ Spans GumbelPair::spans(Side, const Fineness& fineness) const {
 //
 // Near b c = 1 the rounding of b c is one of log1p(-b c): 4u b c/(1 - b c), so K is given up at 1 - b c = 2^-28.
 
-namespace {
-
 constexpr double kNearest = 0x1p-28;
 
 class GumbelMoment final : public RenyiCurve {
 public:
-    explicit GumbelMoment(double drift) noexcept;  // -shift, or shift for the other order
+    explicit GumbelMoment(double drift) noexcept : drift_(drift) {  // -shift, or shift for the other order
+        growth_ = drift > 700.0 ? kInfinity : lane_expm1(std::max(drift, -700.0));
+        divergence_ = drift > 700.0 ? kInfinity : phi(drift);
+        largest_order_ = growth_ > 0.0 ? 1.0 + (1.0 - kNearest) / growth_ : kInfinity;
+        if (growth_ > 0.0 && (largest_order_ - 1.0) * growth_ > 1.0 - kNearest)  // the sum was rounded up
+            largest_order_ = std::max(std::nextafter(largest_order_, 0.0), 1.0);
+    }
 
-    LogMoment log_moment(double alpha) const noexcept override;
-    Certified divergence(double alpha) const noexcept override;
+    LogMoment log_moment(double alpha) const noexcept override {
+        const double beta = alpha - 1.0;
+        if (beta == 0.0) return {{0.0, 0.0}, divergence_, growth_ * growth_};
+        const double share = beta * growth_, rest = 1.0 - share;
+        if (!(rest > 0.5 * kNearest)) return {{kInfinity, 0.0}, kInfinity, kInfinity};
+        const double value = beta * divergence_ - log1pmx_of(reduce_log(rest, -share), -share);
+        // -log1p(-s) - s has the derivative s/(1-s), and is at least s^2/2; a drift right to 2u makes e^drift so to
+        // 2 |drift| u.
+        const double sensitivity = share * share / (rest * value);
+        Certified certified{value, (28.0 + (8.0 + 2.0 * std::fabs(drift_)) * sensitivity) * kUnitRoundoff};
+        if (value < kSmallestMoment) certified = drift_ != 0.0 ? kBelowSmallest : Certified{0.0, 0.0};
+        return {certified, divergence_ + share * growth_ / rest, growth_ * growth_ / (rest * rest)};
+    }
+    Certified divergence(double alpha) const noexcept override {
+        if (alpha > 1.0) return RenyiCurve::divergence(alpha);
+        return divergence_of(divergence_, std::fabs(drift_), 0.0, 1);
+    }
     double largest_order() const noexcept override { return largest_order_; }
     double largest_loss() const noexcept override { return drift_ > 0.0 ? kInfinity : -drift_; }
 
@@ -449,36 +415,45 @@ private:
     double largest_order_;
 };
 
-GumbelMoment::GumbelMoment(double drift) noexcept : drift_(drift) {
-    growth_ = drift > 700.0 ? kInfinity : lane_expm1(std::max(drift, -700.0));
-    divergence_ = drift > 700.0 ? kInfinity : phi(drift);
-    largest_order_ = growth_ > 0.0 ? 1.0 + (1.0 - kNearest) / growth_ : kInfinity;
-    if (growth_ > 0.0 && (largest_order_ - 1.0) * growth_ > 1.0 - kNearest)  // the sum was rounded up
-        largest_order_ = std::max(std::nextafter(largest_order_, 0.0), 1.0);
-}
+class GumbelPair final : public Pair {
+public:
+    explicit GumbelPair(double scale) noexcept : top_(1.0 / scale), rate_(1.0 / lane_expm1(1.0 / scale)) {}
 
-LogMoment GumbelMoment::log_moment(double alpha) const noexcept {
-    const double beta = alpha - 1.0;
-    if (beta == 0.0) return {{0.0, 0.0}, divergence_, growth_ * growth_};
-    const double share = beta * growth_, rest = 1.0 - share;
-    if (!(rest > 0.5 * kNearest)) return {{kInfinity, 0.0}, kInfinity, kInfinity};
-    const double value = beta * divergence_ - log1pmx_of(reduce_log(rest, -share), -share);
-    // -log1p(-s) - s has the derivative s/(1-s), and is at least s^2/2; a drift right to 2u makes e^drift so to 2 |drift| u.
-    const double sensitivity = share * share / (rest * value);
-    Certified certified{value, (28.0 + (8.0 + 2.0 * std::fabs(drift_)) * sensitivity) * kUnitRoundoff};
-    if (value < kSmallestMoment) certified = drift_ != 0.0 ? kBelowSmallest : Certified{0.0, 0.0};
-    return {certified, divergence_ + share * growth_ / rest, growth_ * growth_ / (rest * rest)};
-}
+    Spans spans(Side, const Fineness& fineness) const override {
+        Spans found;
+        found.null.upper = kNegligible;
+        found.unbounded_above = false;
+        const double top = top_, r = rate_, deepest = kDeepest / r;
+        const auto loss = [top](double z) { return top - z; };
+        divide({0.0, deepest, top, top - deepest}, loss, fineness, [&](const Part& part) {
+            const double a = part.start, w = part.end - part.start;
+            const double mean = std::clamp(part.last + mean_above_lower_end(w, r), part.last, part.first);
+            const double rate = mean >= 0.0 ? 1.0 + r : r;  // of the larger mass
+            const double large = deep_exp(-rate * a) * -lane_expm1(-rate * w),
+                         small = large * deep_exp(-std::fabs(mean));
+            const double p = mean >= 0.0 ? large : small, q = mean >= 0.0 ? small : large;
+            const double mass_error = (32.0 + 8.0 * std::min(rate * a, kDeepest)) * kUnitRoundoff;
+            const double loss_error = (4.0 * (top + std::fabs(mean)) + 64.0 * w) * kUnitRoundoff;
+            found.spans.push_back({part.last, mean, part.first, p, q, mass_error, loss_error});
+        });
+        return found;
+    }
+    CurvePointer moment(Direction direction) const override {
+        return std::make_shared<const GumbelMoment>(direction == Direction::remove ? -top_ : top_);
+    }
 
-Certified GumbelMoment::divergence(double alpha) const noexcept {
-    if (alpha > 1.0) return RenyiCurve::divergence(alpha);
-    return divergence_of(divergence_, std::fabs(drift_), 0.0, 1);
-}
+private:
+    double top_, rate_;  // t, r
+};
 
 }  // namespace
 
-CurvePointer GumbelPair::moment(Direction direction) const {
-    return std::make_shared<const GumbelMoment>(direction == Direction::remove ? -top_ : top_);
+PairPointer laplace_noise(double scale) { return std::make_shared<const ExponentialLoss>(1.0 / scale, 1.0, true); }
+
+PairPointer bounded_range(double epsilon) {
+    return std::make_shared<const ExponentialLoss>(epsilon, -2.0 / lane_expm1(-epsilon), false);
 }
+
+PairPointer gumbel_noise(double scale) { return std::make_shared<const GumbelPair>(scale); }
 
 }  // namespace renyi

@@ -1,4 +1,4 @@
-#include "renyi/pair/noise/integer_noise.hpp"
+#include "renyi/pair/noise/noises.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -30,53 +30,12 @@ using NormalMixture = std::vector<NormalComponent>;
 // to 4u, and to 1e-307 where they are smaller, or left out where the mixture is to be no larger anywhere.
 NormalMixture binomial_mixture(const SampledStep& step, bool leaves_out = false);
 
-class NormalMixtureMoment final : public RenyiCurve {
-public:
-    NormalMixtureMoment(NormalMixture p, NormalMixture q);
-
-    LogMoment log_moment(double alpha) const noexcept override;
-    Certified divergence(double alpha) const noexcept override;
-
-private:
-    // Losses and masses on the points of one rule.
-    struct Point {
-        double log_p, loss, error;  // of the mass that the rule gives the point; the loss, and how far it may be off
-    };
-    struct Rule {
-        double step;
-        double first, last;   // points, multiples of the step
-        double log_aliasing;  // of 2/(e^{2 pi a/h} - 1) e^{a^2/2}
-        double log_fall;      // of cos(D a)^-(alpha-1)
-    };
-    Rule rule_for(double alpha, double nats) const noexcept;
-    bool is_long(double alpha) const noexcept;
-    double nearest(const NormalComponent& of_p, double alpha, double& slope) const noexcept;
-    LogMoment moment_far_apart(double alpha) const noexcept;
-    Certified divergence_far_apart() const noexcept;
-    Point at(double x, double step) const noexcept;
-    static double moved_by_loss(const Point& point, double beta) noexcept;
-    static double lost_at(const Point& point, double beta) noexcept;
-
-    NormalMixture p_, q_;
-    double lowest_p_, highest_p_, lowest_q_, highest_q_;
-};
+CurvePointer normal_mixture_moment(NormalMixture p, NormalMixture q);
 
 // Gaussian noise on a Poisson sample: K = log A(q, sigma, alpha) of
 // loss/sampled_gaussian.hpp, for bases of further steps (sampling, selection). Compositions of such steps alone have a
 // faster road, curve/rdp_guarantee.hpp. In the other order of the neighbours K(alpha) = log A(q, sigma, 1 - alpha).
 // Domain as there.
-class SampledGaussianCurve final : public RenyiCurve {
-public:
-    SampledGaussianCurve(double q, double sigma, Direction direction = Direction::remove) noexcept
-        : q_(q), sigma_(sigma), direction_(direction) {}
-
-    LogMoment log_moment(double alpha) const noexcept override;
-    Certified divergence(double alpha) const noexcept override;
-    double largest_loss() const noexcept override;
-
-private:
-    double q_, sigma_;
-    Direction direction_;
-};
+CurvePointer sampled_gaussian_curve(double q, double sigma, Direction direction = Direction::remove);
 
 }  // namespace renyi

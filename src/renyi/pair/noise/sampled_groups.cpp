@@ -1,4 +1,4 @@
-#include "renyi/pair/noise/sampled_groups.hpp"
+#include "renyi/pair/noise/noises.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/atoms.hpp"
 #include "renyi/pair/division.hpp"
-#include "renyi/pair/noise/integer_noise.hpp"
 #include "renyi/pair/noise/normal_moment.hpp"
 
 namespace renyi {
@@ -24,8 +23,8 @@ using Components = std::vector<Component>;
 constexpr double kNormalReach = 38.7;  // beyond which a mass is below 2^-1075
 constexpr double kMostGain = 700.0;    // e^kMostGain does not overflow
 
-// -log of a density but for its constant, and by how much it exceeds that of the density moved by c; `slope` bounds what
-// an ulp of the longest of x, c and x - c makes of the latter.
+// -log of a density but for its constant, and by how much it exceeds that of the density moved by c; `slope` bounds
+// what an ulp of the longest of x, c and x - c makes of the latter.
 struct LaplaceDepth {
     static double at(double t) noexcept { return std::fabs(t); }
     static double gain(double x, double c) noexcept { return std::fabs(x) - std::fabs(x - c); }
@@ -60,8 +59,8 @@ struct Group {
         return found;
     }
 
-    // log of sum w e^{-depth(x - c)}. Terms that count are not e^40 below that of the nearest centre: their exponents are
-    // at most 750 + `deepest`, the depth there and what x - c makes of its rounding; the sum of n terms is right to
+    // log of sum w e^{-depth(x - c)}. Terms that count are not e^40 below that of the nearest centre: their exponents
+    // are at most 750 + `deepest`, the depth there and what x - c makes of its rounding; the sum of n terms is right to
     // (n + 16)u.
     template <class Depth>
     static double log_density(const Components& all, double x) noexcept {
@@ -75,8 +74,8 @@ struct Group {
     }
 
     // log of a mixture over the noise where no record was drawn, log(1 + sum w (e^gain - 1)). With gains right to g and
-    // the sum s above -1/2 it is right to sum w (g e^gain + (n + 16)u |e^gain - 1|)/(1 + s) and 4u of itself: small losses
-    // keep their digits.
+    // the sum s above -1/2 it is right to sum w (g e^gain + (n + 16)u |e^gain - 1|)/(1 + s) and 4u of itself: small
+    // losses keep their digits.
     template <class Depth>
     Loss log_ratio(const Components& all, double x, double deepest) const noexcept {
         const double spacing = 4.0 * (std::fabs(x) + highest - lowest) * kUnitRoundoff;

@@ -1,8 +1,13 @@
-#include "renyi/pair/operations/allocation.hpp"
+// One epoch of random allocation of any pair (A, B): sums of likelihood ratios.
+#include "renyi/pair/operations/basic.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/pair/atoms.hpp"
@@ -11,6 +16,26 @@
 namespace renyi {
 
 namespace {
+
+// Cells for sums of likelihood ratios: narrow around the median, of constant relative width far from it.
+struct RatioPoint {
+    double sum, mass;  // of ratios; under Q
+};
+
+constexpr double kSameSum = 1e-13;  // sums that differ by so little, relatively, are one
+
+// What a cell holds: its mass, that times the sums, and between which sums it lies.
+struct RatioCell {
+    double mass = 0.0, moment = 0.0, low = kInfinity, high = 0.0;
+
+    void add(const RatioCell& other) noexcept {
+        mass += other.mass;
+        moment += other.moment;
+        low = std::min(low, other.low);
+        high = std::max(high, other.high);
+    }
+    void add(double sum, double at) noexcept { add({at, at * sum, sum, sum}); }
+};
 
 // They affect width and time, not validity.
 constexpr double kCell = 0.004;       // cells, of the distance from the median to a decile
@@ -30,43 +55,50 @@ double quantile(const std::vector<RatioPoint>& points, double share) noexcept {
     return points.back().sum;
 }
 
-}  // namespace
-
-RatioCells::RatioCells(const std::vector<RatioPoint>& points, double low, double high)
-    : low_(low), high_(high), middle_(quantile(points, 0.5)) {
-    double mass = 0.0, deviation = 0.0;
-    for (const RatioPoint& point : points) {
-        mass += point.mass;
-        deviation += point.mass * std::fabs(point.sum - middle_);
+// Cells around the median of these points, for sums from low to high.
+class RatioCells {
+public:
+    RatioCells(const std::vector<RatioPoint>& points, double low, double high)
+        : low_(low), high_(high), middle_(quantile(points, 0.5)) {
+        double mass = 0.0, deviation = 0.0;
+        for (const RatioPoint& point : points) {
+            mass += point.mass;
+            deviation += point.mass * std::fabs(point.sum - middle_);
+        }
+        const double least = std::max(kLeast * deviation / mass, kSameSum * middle_);
+        below_ = kCell * std::max(middle_ - quantile(points, 0.1), least);
+        above_ = kCell * std::max(quantile(points, 0.9) - middle_, least);
+        const double reach = std::max({(middle_ - low) / below_, (high - middle_) / above_, 1.0});
+        far_ = std::max(kFar, lane_log(reach) / kCells);
+        least_sum_ = std::max(low, kLeastSum * (middle_ + above_));
+        const double wide = std::max(middle_, above_ / kShare);
+        share_ = least_sum_ < wide ? std::max(kShare, lane_log(wide / least_sum_) / kShares) : kShare;
     }
-    const double least = std::max(kLeast * deviation / mass, kSameSum * middle_);
-    below_ = kCell * std::max(middle_ - quantile(points, 0.1), least);
-    above_ = kCell * std::max(quantile(points, 0.9) - middle_, least);
-    const double reach = std::max({(middle_ - low) / below_, (high - middle_) / above_, 1.0});
-    far_ = std::max(kFar, lane_log(reach) / kCells);
-    least_sum_ = std::max(low, kLeastSum * (middle_ + above_));
-    const double wide = std::max(middle_, above_ / kShare);
-    share_ = least_sum_ < wide ? std::max(kShare, lane_log(wide / least_sum_) / kShares) : kShare;
-}
 
-double RatioCells::width(double sum) const noexcept {
-    const double usual =
-        sum < middle_ ? std::max(below_, 0.5 * far_ * (middle_ - sum)) : std::max(above_, far_ * (sum - middle_));
-    const double most = std::max(share_, far_) * std::max(sum, least_sum_);
-    return std::max(std::min(usual, most), kSameSum * sum);
-}
-
-std::vector<double> RatioCells::edges() const {
-    std::vector<double> left{std::clamp(middle_, low_, high_)}, right;
-    if (high_ > low_) {
-        while (left.back() > low_) left.push_back(std::max(left.back() - width(left.back()), low_));
-        for (double at = left.front(); at < high_;) right.push_back(at = std::min(at + width(at), high_));
+    double width(double sum) const noexcept {
+        const double usual =
+            sum < middle_ ? std::max(below_, 0.5 * far_ * (middle_ - sum)) : std::max(above_, far_ * (sum - middle_));
+        const double most = std::max(share_, far_) * std::max(sum, least_sum_);
+        return std::max(std::min(usual, most), kSameSum * sum);
     }
-    std::ranges::reverse(left);
-    left.insert(left.end(), right.begin(), right.end());
-    return left;
-}
 
+    // From the lowest sum to the highest one.
+    std::vector<double> edges() const {
+        std::vector<double> left{std::clamp(middle_, low_, high_)}, right;
+        if (high_ > low_) {
+            while (left.back() > low_) left.push_back(std::max(left.back() - width(left.back()), low_));
+            for (double at = left.front(); at < high_;) right.push_back(at = std::min(at + width(at), high_));
+        }
+        std::ranges::reverse(left);
+        left.insert(left.end(), right.begin(), right.end());
+        return left;
+    }
+
+private:
+    double low_, high_, middle_, below_, above_, far_, share_, least_sum_;
+};
+
+// All sums of a point of each, points by their sums, in the cells between the edges.
 std::vector<RatioCell> sums_of(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b,
                                const std::vector<double>& edges) {
     std::vector<RatioCell> cells(std::max<std::size_t>(edges.size(), 2) - 1);
@@ -98,6 +130,7 @@ std::vector<RatioCell> sums_of(const std::vector<RatioPoint>& a, const std::vect
     return cells;
 }
 
+// Few points of about the same law.
 std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points) {
     if (points.size() <= kOutline) return points;
     std::vector<RatioPoint> found;
@@ -113,8 +146,6 @@ std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points) {
     return found;
 }
 
-namespace {
-
 constexpr double kSetApart = 1e-45;  // masses under both that are set apart
 constexpr double kLargest = 200.0;   // losses of either sign: larger ones are accounted as this or as infinite
 constexpr double kNearly = 1e-6;     // of a span's losses: those at which it is divided are met better
@@ -122,25 +153,19 @@ constexpr double kNarrow = 0.25;     // of a cell: what is closer together goes 
 constexpr double kFirstSpan = 0.25;  // widest span of the first look, in losses
 constexpr double kSpansOfCell = 2.0;
 
-// Losses are divided until spans are narrower than a share of their cells.
-class WithinCells final : public Fineness {
-public:
-    WithinCells(const RatioCells* cells, double low, double high) : cells_(cells), low_(low), high_(high) {}
-    double cut(double low, double high) const noexcept override {
+// Losses between low and high are divided until spans are narrower than a share of their cells, if there are any.
+auto within(const RatioCells* cells, double least, double largest) {
+    return CutBy([=](double low, double high) {
         const double nearly = std::max(kNearly * (high - low), kSameSum * (std::fabs(low) + std::fabs(high)));
-        if (high <= low_ + nearly || low >= high_ - nearly) return kFine;
-        if (low < low_ - nearly) return low_;
-        if (high > high_ + nearly) return high_;
-        if (cells_ == nullptr) return high - low <= kFirstSpan ? kFine : kAnywhere;
+        if (high <= least + nearly || low >= largest - nearly) return kFine;
+        if (low < least - nearly) return least;
+        if (high > largest + nearly) return largest;
+        if (cells == nullptr) return high - low <= kFirstSpan ? kFine : kAnywhere;
         const double start = lane_exp(low), end = lane_exp(high);
-        const double wide = std::min(cells_->width(start), cells_->width(end));
+        const double wide = std::min(cells->width(start), cells->width(end));
         return kSpansOfCell * (end - start) <= wide ? kFine : kAnywhere;
-    }
-
-private:
-    const RatioCells* cells_;
-    double low_, high_;
-};
+    });
+}
 
 bool by_sum(const RatioPoint& a, const RatioPoint& b) noexcept { return a.sum < b.sum; }
 
@@ -188,163 +213,209 @@ std::vector<RatioPoint> points_of(const Spans& spans, Side side) {
     return found;
 }
 
-}  // namespace
+// The law of a sum of likelihood ratios R = dA/dB of independent outputs, drawn from B: points of which a larger or a
+// smaller law in convex order consists, so that E[(S - x)_+] and E[(x - S)_+] are bounded for every x. Such bounds hold
+// for sums of independent ratios, summand by summand.
+//
+// Sums of two laws fall into cells, narrow around the median and of constant relative width far from it.
+//     from above   what a cell holds goes to its ends, the mean kept
+//     from below   to its mean
+// so that what is lost is the variance inside the cells. Everything is a sum of positive terms: masses keep their
+// relative precision however small they are. Negligible masses are set apart: from above as if the ratio
+// were the largest for S, the least for -S; from below it is dropped.
+class RatioLaw {
+public:
+    // Of one ratio. Without the masses where B vanishes.
+    RatioLaw(const Pair& base, Side side) : side_(side) {
+        // Where losses are likely enough to matter; then how narrow they are; then as narrow as the cells.
+        Spans spans = base.spans(side, within(nullptr, -kLargest, kLargest));
+        double low = kInfinity, high = -kInfinity;
+        for (const Span& span : spans.spans) {
+            if (span.p < kSetApart && span.q < kSetApart) continue;
+            low = std::min(low, span.low);
+            high = std::max(high, span.high);
+        }
+        low = std::max(low, -kLargest);
+        high = std::min(high, kLargest);
+        for (int turn = 0; turn < 3 && low < high; ++turn) {
+            const std::vector<RatioPoint> points = points_of(restrained(spans, side), side);
+            if (points.empty()) break;
+            const RatioCells cells(points, lane_exp(low), lane_exp(high));
+            spans = base.spans(side, within(&cells, low, high));
+        }
+        const double without_large = spans.infinite.upper;
+        spans = restrained(std::move(spans), side);
+        infinite_ = spans.infinite;
+        too_large_ = spans.infinite.upper - without_large;
+        mass_error_ = 8.0 * kUnitRoundoff;
+        least_ = kInfinity;
+        largest_ = 0.0;
+        for (const Span& span : spans.spans) {
+            sum_error_ = std::max(sum_error_, span.loss_error + 4.0 * kUnitRoundoff * (2.0 + std::fabs(span.mean)));
+            least_ = std::min(least_, span.low - span.loss_error);
+            largest_ = std::max(largest_, span.high + span.loss_error);
+        }
+        least_ = spans.unbounded_below || spans.null.upper > 0.0 ? 0.0 : lane_exp(least_) * (1.0 - sum_error_);
+        largest_ = spans.unbounded_above ? kInfinity : lane_exp(largest_) * (1.0 + sum_error_);
+        const std::vector<RatioPoint> points = points_of(spans, side);
+        if (!points.empty()) gather(points, {{0.0, 1.0}});
+    }
 
-RatioLaw::RatioLaw(const Pair& base, Side side) : side_(side) {
-    // Where losses are likely enough to matter; then how narrow they are; then as narrow as the cells.
-    Spans spans = base.spans(side, WithinCells(nullptr, -kLargest, kLargest));
-    double low = kInfinity, high = -kInfinity;
-    for (const Span& span : spans.spans) {
-        if (span.p < kSetApart && span.q < kSetApart) continue;
-        low = std::min(low, span.low);
-        high = std::max(high, span.high);
-    }
-    low = std::max(low, -kLargest);
-    high = std::min(high, kLargest);
-    for (int turn = 0; turn < 3 && low < high; ++turn) {
-        const std::vector<RatioPoint> points = points_of(restrained(spans, side), side);
-        if (points.empty()) break;
-        const RatioCells cells(points, lane_exp(low), lane_exp(high));
-        spans = base.spans(side, WithinCells(&cells, low, high));
-    }
-    const double without_large = spans.infinite.upper;
-    spans = restrained(std::move(spans), side);
-    infinite_ = spans.infinite;
-    too_large_ = spans.infinite.upper - without_large;
-    mass_error_ = 8.0 * kUnitRoundoff;
-    least_ = kInfinity;
-    largest_ = 0.0;
-    for (const Span& span : spans.spans) {
-        sum_error_ = std::max(sum_error_, span.loss_error + 4.0 * kUnitRoundoff * (2.0 + std::fabs(span.mean)));
-        least_ = std::min(least_, span.low - span.loss_error);
-        largest_ = std::max(largest_, span.high + span.loss_error);
-    }
-    least_ = spans.unbounded_below || spans.null.upper > 0.0 ? 0.0 : lane_exp(least_) * (1.0 - sum_error_);
-    largest_ = spans.unbounded_above ? kInfinity : lane_exp(largest_) * (1.0 + sum_error_);
-    const std::vector<RatioPoint> points = points_of(spans, side);
-    if (!points.empty()) gather(points, {{0.0, 1.0}});
-}
+    // Mass of A at losses that are accounted as infinite for their size.
+    double too_large() const noexcept { return too_large_; }
 
-// The sums of two laws' points, in cells.
-void RatioLaw::gather(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b) {
-    std::vector<RatioPoint> rough;
-    for (const RatioPoint& one : outline(a))
-        for (const RatioPoint& other : outline(b)) rough.push_back({one.sum + other.sum, one.mass * other.mass});
-    std::ranges::sort(rough, by_sum);
-    const double low = a.front().sum + b.front().sum, high = a.back().sum + b.back().sum;
-    const std::vector<double> edges = RatioCells(rough, low, high).edges();
-    const std::vector<RatioCell> cells = sums_of(a, b, edges);
-    points_.clear();
-    const auto put = [&](double sum, double mass) {
-        const double p = mass * sum / count_;
-        if (p < kSetApart && mass < kSetApart) {
-            apart_p_ += p;
-            apart_q_ += mass;
-        } else if (!points_.empty() && points_.back().sum == sum) {
-            points_.back().mass += mass;
+    // Of the sum of so many more ratios.
+    RatioLaw plus(const RatioLaw& other) const {
+        RatioLaw found;
+        found.side_ = side_;
+        found.count_ = count_ + other.count_;
+        found.least_ = least_;
+        found.largest_ = largest_;
+        found.infinite_ = infinite_;
+        found.mass_error_ = mass_error_ + other.mass_error_;
+        found.sum_error_ = std::max(sum_error_, other.sum_error_);
+        // Where either is set apart the other's mean is at most 1.
+        const double up = 1.0 + 16.0 * kUnitRoundoff;
+        found.apart_q_ = (apart_q_ + other.apart_q_) * up;
+        found.apart_p_ =
+            (count_ * (apart_p_ + other.apart_q_) + other.count_ * (other.apart_p_ + apart_q_)) / found.count_ * up;
+        if (!points_.empty() && !other.points_.empty()) found.gather(points_, other.points_);
+        return found;
+    }
+
+    RatioLaw times(double count) const {
+        std::optional<RatioLaw> found;
+        RatioLaw power = *this;
+        for (double rest = count;;) {
+            const double half = std::floor(0.5 * rest);
+            if (rest > 2.0 * half) found = found ? found->plus(power) : power;
+            if (!((rest = half) > 0.0)) return *found;
+            power = power.plus(power);
+        }
+    }
+
+    // The pair of the mean: (points weighted by it, points), as losses log(sum/count).
+    Spans spans() const {
+        Spans found;
+        found.infinite = infinite_;
+        found.unbounded_above = found.unbounded_below = false;
+        const auto add = [&](double ratio, double mass, double error) {
+            const double loss = lane_log(ratio);
+            const double loss_error = sum_error_ + 4.0 * kUnitRoundoff * (2.0 + std::fabs(loss));
+            found.spans.push_back({loss, loss, loss, mass * ratio, mass, error, loss_error});
+        };
+        const double error = mass_error_ + sum_error_ + 8.0 * kUnitRoundoff;  // masses of P are those of Q times ratios
+        for (const RatioPoint& point : points_) {
+            if (point.sum > 0.0) {
+                add(point.sum / count_, point.mass, error);
+            } else {
+                found.null = {point.mass * (1.0 - error), point.mass * (1.0 + error)};
+            }
+        }
+        if (side_ == Side::lower || !(apart_q_ > 0.0)) return found;
+        if (largest_ < kInfinity) {
+            add(largest_, apart_p_ / largest_, error);
         } else {
-            points_.push_back({sum, mass});
+            found.infinite.upper += apart_p_ * (1.0 + 2.0 * error);
         }
-    };
-    for (std::size_t c = 0; c < cells.size(); ++c) {
-        const RatioCell& cell = cells[c];
-        if (!(cell.mass > 0.0)) continue;
-        const double mean = std::clamp(cell.moment / cell.mass, cell.low, cell.high);
-        if (side_ == Side::lower || cell.high - cell.low <= kSameSum * cell.high) {
-            put(mean, cell.mass);
-            continue;
-        }
-        const bool own = cell.high - cell.low < kNarrow * (edges[c + 1] - edges[c]);
-        const double start = own ? cell.low : std::min(edges[c], cell.low),
-                     end = own ? cell.high : std::max(edges[c + 1], cell.high);
-        const double share = (mean - start) / (end - start);
-        put(start, cell.mass * (1.0 - share));
-        put(end, cell.mass * share);
-    }
-    // Terms of a row's run, rows, and what is done to each.
-    const double terms = static_cast<double>(a.size() + b.size()) + 16.0;
-    mass_error_ += terms * kUnitRoundoff;
-    sum_error_ += 2.0 * terms * kUnitRoundoff + kSameSum;
-}
-
-RatioLaw RatioLaw::plus(const RatioLaw& other) const {
-    RatioLaw found;
-    found.side_ = side_;
-    found.count_ = count_ + other.count_;
-    found.least_ = least_;
-    found.largest_ = largest_;
-    found.infinite_ = infinite_;
-    found.mass_error_ = mass_error_ + other.mass_error_;
-    found.sum_error_ = std::max(sum_error_, other.sum_error_);
-    // Where either is set apart the other's mean is at most 1.
-    const double up = 1.0 + 16.0 * kUnitRoundoff;
-    found.apart_q_ = (apart_q_ + other.apart_q_) * up;
-    found.apart_p_ =
-        (count_ * (apart_p_ + other.apart_q_) + other.count_ * (other.apart_p_ + apart_q_)) / found.count_ * up;
-    if (!points_.empty() && !other.points_.empty()) found.gather(points_, other.points_);
-    return found;
-}
-
-RatioLaw RatioLaw::times(double count) const {
-    std::optional<RatioLaw> found;
-    RatioLaw power = *this;
-    for (double rest = count;;) {
-        const double half = std::floor(0.5 * rest);
-        if (rest > 2.0 * half) found = found ? found->plus(power) : power;
-        if (!((rest = half) > 0.0)) return *found;
-        power = power.plus(power);
-    }
-}
-
-Spans RatioLaw::spans() const {
-    Spans found;
-    found.infinite = infinite_;
-    found.unbounded_above = found.unbounded_below = false;
-    const auto add = [&](double ratio, double mass, double error) {
-        const double loss = lane_log(ratio);
-        const double loss_error = sum_error_ + 4.0 * kUnitRoundoff * (2.0 + std::fabs(loss));
-        found.spans.push_back({loss, loss, loss, mass * ratio, mass, error, loss_error});
-    };
-    const double error = mass_error_ + sum_error_ + 8.0 * kUnitRoundoff;  // masses of P are those of Q times ratios
-    for (const RatioPoint& point : points_) {
-        if (point.sum > 0.0) {
-            add(point.sum / count_, point.mass, error);
+        if (least_ > 0.0) {
+            add(least_, apart_q_, error);
         } else {
-            found.null = {point.mass * (1.0 - error), point.mass * (1.0 + error)};
+            found.null.upper += apart_q_;
         }
+        return found;
     }
-    if (side_ == Side::lower || !(apart_q_ > 0.0)) return found;
-    if (largest_ < kInfinity) {
-        add(largest_, apart_p_ / largest_, error);
-    } else {
-        found.infinite.upper += apart_p_ * (1.0 + 2.0 * error);
-    }
-    if (least_ > 0.0) {
-        add(least_, apart_q_, error);
-    } else {
-        found.null.upper += apart_q_;
-    }
-    return found;
-}
 
-namespace {
+private:
+    RatioLaw() = default;
+    // The sums of two laws' points, in cells.
+    void gather(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b) {
+        std::vector<RatioPoint> rough;
+        for (const RatioPoint& one : outline(a))
+            for (const RatioPoint& other : outline(b)) rough.push_back({one.sum + other.sum, one.mass * other.mass});
+        std::ranges::sort(rough, by_sum);
+        const double low = a.front().sum + b.front().sum, high = a.back().sum + b.back().sum;
+        const std::vector<double> edges = RatioCells(rough, low, high).edges();
+        const std::vector<RatioCell> cells = sums_of(a, b, edges);
+        points_.clear();
+        const auto put = [&](double sum, double mass) {
+            const double p = mass * sum / count_;
+            if (p < kSetApart && mass < kSetApart) {
+                apart_p_ += p;
+                apart_q_ += mass;
+            } else if (!points_.empty() && points_.back().sum == sum) {
+                points_.back().mass += mass;
+            } else {
+                points_.push_back({sum, mass});
+            }
+        };
+        for (std::size_t c = 0; c < cells.size(); ++c) {
+            const RatioCell& cell = cells[c];
+            if (!(cell.mass > 0.0)) continue;
+            const double mean = std::clamp(cell.moment / cell.mass, cell.low, cell.high);
+            if (side_ == Side::lower || cell.high - cell.low <= kSameSum * cell.high) {
+                put(mean, cell.mass);
+                continue;
+            }
+            const bool own = cell.high - cell.low < kNarrow * (edges[c + 1] - edges[c]);
+            const double start = own ? cell.low : std::min(edges[c], cell.low),
+                         end = own ? cell.high : std::max(edges[c + 1], cell.high);
+            const double share = (mean - start) / (end - start);
+            put(start, cell.mass * (1.0 - share));
+            put(end, cell.mass * share);
+        }
+        // Terms of a row's run, rows, and what is done to each.
+        const double terms = static_cast<double>(a.size() + b.size()) + 16.0;
+        mass_error_ += terms * kUnitRoundoff;
+        sum_error_ += 2.0 * terms * kUnitRoundoff + kSameSum;
+    }
+
+    Side side_ = Side::upper;
+    double count_ = 1.0;
+    std::vector<RatioPoint> points_;             // by their sums
+    double apart_p_ = 0.0, apart_q_ = 0.0;       // masses of what is set apart
+    double mass_error_ = 0.0, sum_error_ = 0.0;  // relative, of each point
+    double least_ = 0.0, largest_ = 0.0;         // ratios; inf where there is no largest
+    Bracket infinite_{0.0, 0.0};                 // mass of A where B vanishes
+    double too_large_ = 0.0;
+};
 
 constexpr double kMostTooLarge = 1e-30;
 
+// (P, Q) with and without the record. Found when first read.
+class AllocatedPair final : public BracketedPair {
+public:
+    // 1 <= steps <= 1e6.
+    AllocatedPair(PairPointer base, double steps) : base_(std::move(base)), steps_(steps) {}
+
+    bool symmetric() const noexcept override { return false; }
+    const PairPointer& upper() const override { return found(upper_); }
+    const PairPointer& lower() const override { return found(lower_); }
+
+private:
+    const PairPointer& found(const PairPointer& side) const {
+        std::call_once(once_, [this] {
+            for (const Side one : {Side::upper, Side::lower}) {
+                PairPointer& pair = one == Side::upper ? upper_ : lower_;
+                const RatioLaw law(*base_, one);
+                // An observer who knows the step sees one use.
+                pair = law.too_large() > kMostTooLarge
+                           ? base_
+                           : std::make_shared<const AtomsPair>(law.times(steps_).spans(), false);
+            }
+        });
+        return side;
+    }
+
+    PairPointer base_;
+    double steps_;
+    mutable std::once_flag once_;
+};
+
 }  // namespace
 
-const PairPointer& AllocatedPair::found(const PairPointer& side) const {
-    std::call_once(once_, [this] {
-        for (const Side one : {Side::upper, Side::lower}) {
-            PairPointer& pair = one == Side::upper ? upper_ : lower_;
-            const RatioLaw law(*base_, one);
-            // An observer who knows the step sees one use.
-            pair = law.too_large() > kMostTooLarge
-                       ? base_
-                       : std::make_shared<const AtomsPair>(law.times(steps_).spans(), false);
-        }
-    });
-    return side;
+PairPointer allocated_pair(PairPointer base, double steps) {
+    return std::make_shared<const AllocatedPair>(std::move(base), steps);
 }
 
 }  // namespace renyi

@@ -8,26 +8,6 @@ namespace renyi {
 
 namespace {
 
-class Moved final : public Fineness {
-public:
-    Moved(const Fineness& base, double rate) : base_(base), rate_(rate) {}
-    double cut(double low, double high) const noexcept override {
-        const double found = base_.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
-        return std::isfinite(found) ? unsampled(found) : found;
-    }
-    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
-
-private:
-    // The loss that is moved there, about.
-    double unsampled(double loss) const noexcept {
-        if (loss > 700.0) return loss - std::log(rate_);
-        return std::log1p(std::expm1(loss) / rate_);
-    }
-
-    const Fineness& base_;
-    double rate_;
-};
-
 // Both masses move with the loss, and p'/q' = 1 + s (e^mean - 1). The slope is largest at the upper end.
 Span moved(const Span& s, double rate) noexcept {
     const double low = sampled_loss(rate, s.low), mean = sampled_loss(rate, s.mean);
@@ -42,18 +22,11 @@ void add_scaled(Bracket& sum, double weight, const Bracket& mass) noexcept {
     sum.upper += weight * mass.upper * (1.0 + 4.0 * kUnitRoundoff);
 }
 
-template <class Change>
-PairPointer of_each(const std::vector<WeightedPair>& parts, const Change& change) {
-    std::vector<WeightedPair> changed;
-    for (const WeightedPair& part : parts) changed.push_back({part.weight, change(*part.pair)});
-    return std::make_shared<const MixedPair>(std::move(changed));
-}
-
 }  // namespace
 
 // Domination goes with the reverse: if H is nowhere below another's, so is E H(1/E).
 Spans ReversedPair::spans(Side side, const Fineness& fineness) const {
-    Spans found = base_->spans(side, Mirrored(fineness));
+    Spans found = base_->spans(side, mirrored(fineness));
     for (Span& s : found.spans) s = reversed(s);
     std::swap(found.infinite, found.null);
     std::swap(found.unbounded_above, found.unbounded_below);
@@ -79,7 +52,12 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
         found.unbounded_above = found.unbounded_below = false;
         return found;
     }
-    found = base_->spans(side, Moved(fineness, rate_));
+    const auto moved_cut = [&](double low, double high) {
+        const double cut = fineness.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
+        if (!std::isfinite(cut)) return cut;
+        return cut > 700.0 ? cut - std::log(rate_) : std::log1p(std::expm1(cut) / rate_);  // moved there, about
+    };
+    found = base_->spans(side, CutBy(moved_cut, fineness.joins_atoms()));
     for (Span& s : found.spans) s = moved(s, rate_);
     const double null = found.null.upper, least = lane_log1p(-rate_);
     if (null > 0.0) {  // where the record is not, with what it would have ruled out
@@ -107,65 +85,81 @@ PairPointer PoissonSampledPair::side(Side side) const {
     return two_sided() ? base_->side(side)->sampled(rate_) : shared_from_this();
 }
 
-Spans MixedPair::spans(Side side, const Fineness& fineness) const {
-    Spans all;
-    all.unbounded_above = all.unbounded_below = false;
-    double rest = 1.0;
-    for (const WeightedPair& part : parts_) {
-        rest -= part.weight;
-        if (part.weight == 0.0) continue;
-        Spans found = part.pair->spans(side, fineness);
-        for (Span& s : found.spans) {
-            s.p *= part.weight;
-            s.q *= part.weight;
-            s.mass_error += kUnitRoundoff;
+namespace {
+
+template <class Change>
+PairPointer of_each(const std::vector<WeightedPair>& parts, const Change& change) {
+    std::vector<WeightedPair> changed;
+    for (const WeightedPair& part : parts) changed.push_back({part.weight, change(*part.pair)});
+    return mixed_pair(std::move(changed));
+}
+
+class MixedPair final : public Pair {
+public:
+    explicit MixedPair(std::vector<WeightedPair> parts) : parts_(std::move(parts)) {}
+
+    Spans spans(Side side, const Fineness& fineness) const override {
+        Spans all;
+        all.unbounded_above = all.unbounded_below = false;
+        double rest = 1.0;
+        for (const WeightedPair& part : parts_) {
+            rest -= part.weight;
+            if (part.weight == 0.0) continue;
+            Spans found = part.pair->spans(side, fineness);
+            for (Span& s : found.spans) {
+                s.p *= part.weight;
+                s.q *= part.weight;
+                s.mass_error += kUnitRoundoff;
+            }
+            all.spans.insert(all.spans.end(), found.spans.begin(), found.spans.end());
+            all.unbounded_above |= found.unbounded_above;
+            all.unbounded_below |= found.unbounded_below;
+            add_scaled(all.infinite, part.weight, found.infinite);
+            add_scaled(all.null, part.weight, found.null);
         }
-        all.spans.insert(all.spans.end(), found.spans.begin(), found.spans.end());
-        all.unbounded_above |= found.unbounded_above;
-        all.unbounded_below |= found.unbounded_below;
-        add_scaled(all.infinite, part.weight, found.infinite);
-        add_scaled(all.null, part.weight, found.null);
+        const double terms = static_cast<double>(parts_.size());
+        for (Bracket* mass : {&all.infinite, &all.null}) {
+            mass->lower *= 1.0 - terms * kUnitRoundoff;
+            mass->upper = std::min(mass->upper * (1.0 + terms * kUnitRoundoff), 1.0);
+        }
+        // The rest has an absolute error of terms u, and what is not distinguished adds nothing to H above E = 1.
+        if (rest > 0.0)
+            all.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(terms * kUnitRoundoff / rest, 1.0), 0.0});
+        return all;
     }
-    const double terms = static_cast<double>(parts_.size());
-    for (Bracket* mass : {&all.infinite, &all.null}) {
-        mass->lower *= 1.0 - terms * kUnitRoundoff;
-        mass->upper = std::min(mass->upper * (1.0 + terms * kUnitRoundoff), 1.0);
+    CurvePointer moment(Direction direction) const override {
+        std::vector<WeightedPart> curves;
+        for (const WeightedPair& part : parts_) {
+            if (part.weight == 0.0) continue;
+            curves.push_back({part.weight, part.pair->moment(direction)});
+            if (!curves.back().curve) return nullptr;
+        }
+        return labelled_mixture(std::move(curves));
     }
-    // The rest has an absolute error of terms u, and what is not distinguished adds nothing to H above E = 1.
-    if (rest > 0.0) all.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(terms * kUnitRoundoff / rest, 1.0), 0.0});
-    return all;
-}
-
-bool MixedPair::two_sided() const noexcept {
-    return std::any_of(parts_.begin(), parts_.end(), [](const WeightedPair& p) { return p.pair->two_sided(); });
-}
-
-bool MixedPair::symmetric() const noexcept {
-    return std::all_of(parts_.begin(), parts_.end(), [](const WeightedPair& p) { return p.pair->symmetric(); });
-}
-
-CurvePointer MixedPair::moment(Direction direction) const {
-    std::vector<WeightedPart> curves;
-    for (const WeightedPair& part : parts_) {
-        if (part.weight == 0.0) continue;
-        curves.push_back({part.weight, part.pair->moment(direction)});
-        if (!curves.back().curve) return nullptr;
+    bool two_sided() const noexcept override {
+        return std::any_of(parts_.begin(), parts_.end(), [](const WeightedPair& p) { return p.pair->two_sided(); });
     }
-    return std::make_shared<const LabelledMixtureCurve>(std::move(curves));
-}
+    PairPointer side(Side side) const override {
+        if (!two_sided()) return shared_from_this();
+        return of_each(parts_, [side](const Pair& part) { return part.side(side); });
+    }
+    bool symmetric() const noexcept override {
+        return std::all_of(parts_.begin(), parts_.end(), [](const WeightedPair& p) { return p.pair->symmetric(); });
+    }
+    PairPointer reverse() const override {
+        if (symmetric()) return shared_from_this();
+        return of_each(parts_, [](const Pair& part) { return part.reverse(); });
+    }
+    PairPointer sampled(double rate) const override {
+        return of_each(parts_, [rate](const Pair& part) { return part.sampled(rate); });
+    }
 
-PairPointer MixedPair::side(Side side) const {
-    if (!two_sided()) return shared_from_this();
-    return of_each(parts_, [side](const Pair& part) { return part.side(side); });
-}
+private:
+    std::vector<WeightedPair> parts_;
+};
 
-PairPointer MixedPair::reverse() const {
-    if (symmetric()) return shared_from_this();
-    return of_each(parts_, [](const Pair& part) { return part.reverse(); });
-}
+}  // namespace
 
-PairPointer MixedPair::sampled(double rate) const {
-    return of_each(parts_, [rate](const Pair& part) { return part.sampled(rate); });
-}
+PairPointer mixed_pair(std::vector<WeightedPair> parts) { return std::make_shared<const MixedPair>(std::move(parts)); }
 
 }  // namespace renyi

@@ -1,6 +1,6 @@
 // What is done to any pair: the reverse (Q, P), a Poisson sample, a labelled mixture of several, and two pairs as the
-// sides of a third. Operations on sides, parts and reverses are those of the pairs they are made of, so that each closed
-// form is found however a pair was put together.
+// sides of a third. Operations on sides, parts and reverses are those of the pairs they are made of, so that each
+// closed form is found however a pair was put together.
 #pragma once
 
 #include <cmath>
@@ -12,18 +12,13 @@
 namespace renyi {
 
 // Losses change their signs.
-class Mirrored final : public Fineness {
-public:
-    explicit Mirrored(const Fineness& base) : base_(base) {}
-    double cut(double low, double high) const noexcept override {
-        const double found = base_.cut(-high, -low);
-        return std::isfinite(found) ? -found : found;
-    }
-    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
-
-private:
-    const Fineness& base_;
-};
+inline double mirrored_cut(const Fineness& base, double low, double high) noexcept {
+    const double found = base.cut(-high, -low);
+    return std::isfinite(found) ? -found : found;
+}
+inline auto mirrored(const Fineness& base) {
+    return CutBy([&base](double low, double high) { return mirrored_cut(base, low, high); }, base.joins_atoms());
+}
 
 inline Span reversed(const Span& s) noexcept {
     return {-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, s.loss_error};
@@ -73,21 +68,7 @@ struct WeightedPair {
 };
 
 // Shows which of several pairs was drawn, and an outcome of it; with what is missing to 1 nothing is revealed.
-class MixedPair final : public Pair {
-public:
-    explicit MixedPair(std::vector<WeightedPair> parts) : parts_(std::move(parts)) {}
-
-    Spans spans(Side side, const Fineness& fineness) const override;
-    CurvePointer moment(Direction direction) const override;
-    bool two_sided() const noexcept override;
-    PairPointer side(Side side) const override;
-    bool symmetric() const noexcept override;
-    PairPointer reverse() const override;
-    PairPointer sampled(double rate) const override;
-
-private:
-    std::vector<WeightedPair> parts_;
-};
+PairPointer mixed_pair(std::vector<WeightedPair> parts);
 
 // A pair of which only one that dominates it and one that it dominates are known.
 class BracketedPair : public Pair {
@@ -111,5 +92,30 @@ protected:
 private:
     const PairPointer& of(Side side) const { return side == Side::upper ? upper() : lower(); }
 };
+
+// Independent releases on the same data as one pair, so that they can be sampled together: laws of losses on a lattice,
+// see LossLaw in the source. Compositions that are not sampled together need none of this.
+//
+// From below, the outcomes of a law have losses that lie on no lattice. Of any two that are neighbours one half each is
+// handed on as a blend, 1 - u of the one and u of the other, u uniform: merging again. So the losses fill the gaps, and
+// a further lattice loses no more than by a smooth density; masses over an interval of u are linear in u, hence those
+// of its middle. Outcomes by themselves stay atoms.
+PairPointer product_pair(const std::vector<CountedPair>& parts);  // at least one, each at least once
+
+// The convolution of non-negative sequences, directly: every sum is right to its number of terms in u, however small.
+//
+// 32 sums at a time stay in registers, so that a product costs a multiplication and an addition of vectors and hardly
+// a load. Inputs are scaled up by 2^500 each and the sums down again, so that no product below 2^-1022 is lost before.
+// Values in [0, 1], fewer than 2^20 of the shorter. The relative error is (its length + 2) u, but for sums below
+// 2^-1022.
+std::vector<double> convolved(const std::vector<double>& a, const std::vector<double>& b);
+
+// One epoch of random allocation of any pair (A, B) to t steps: A at one of them, drawn uniformly, and B at the others,
+// against B at all. The ratio of both is the mean of t ratios dA/dB, independent under B.
+//
+// It dominates the epoch of every mechanism whose steps (A, B) dominates, adaptive ones too, in both directions: a
+// channel that maps A and B to the outputs of a step with and without the record (Blackwell), step by step. Feldman,
+// Shenfeld 2025, arXiv 2502.08202.
+PairPointer allocated_pair(PairPointer base, double steps);  // 1 <= steps <= 1e6
 
 }  // namespace renyi

@@ -21,25 +21,6 @@ namespace {
 constexpr double kOnEdge = 1e-9;  // of a span: so much of it may lie beyond 0
 constexpr double kFarEnough = 0x1p-30;
 
-// Divides losses above 0 both where they and where their mirror images are to be divided.
-class BothWays final : public Fineness {
-public:
-    explicit BothWays(const Fineness& base) : base_(base) {}
-    double cut(double low, double high) const noexcept override {
-        const double edge = kOnEdge * (high - low);
-        if (high <= edge) return kFine;
-        if (low < -edge) return 0.0;
-        const double found = base_.cut(low, high);
-        if (found != kFine) return found;
-        const double mirrored = base_.cut(-high, -low);
-        return std::isfinite(mirrored) ? -mirrored : mirrored;
-    }
-    bool joins_atoms() const noexcept override { return base_.joins_atoms(); }
-
-private:
-    const Fineness& base_;
-};
-
 // The part above 0; no mass where there is none.
 Span above_zero(Span s) noexcept {
     const double error = s.loss_error + 2.0 * kUnitRoundoff * std::max(std::fabs(s.low), std::fabs(s.high));
@@ -66,41 +47,62 @@ Span above_zero(Span s) noexcept {
     return s;
 }
 
+class SplicedPair final : public Pair {
+public:
+    // the base is symmetric, or has its larger losses in this order
+    SplicedPair(PairPointer base, double rate) : sampled_(base->sampled(rate)) {}
+
+    // Of both sides: from above only.
+    Spans spans(Side, const Fineness& fineness) const override {
+        // Losses above 0 are divided both where they and where their mirror images are to be divided.
+        const auto both_ways = [&fineness](double low, double high) {
+            const double edge = kOnEdge * (high - low);
+            if (high <= edge) return kFine;
+            if (low < -edge) return 0.0;
+            const double found = fineness.cut(low, high);
+            return found != kFine ? found : mirrored_cut(fineness, low, high);
+        };
+        const Spans all = sampled_->spans(Side::upper, CutBy(both_ways, fineness.joins_atoms()));
+        Spans found;
+        found.infinite = found.null = all.infinite;
+        found.unbounded_above = found.unbounded_below = all.unbounded_above;
+        DoubleDouble taken{all.infinite.upper, 0.0};
+        double error = 0.0, moved = 0.0;
+        for (const Span& span : all.spans) {
+            const Span s = above_zero(span);
+            if (s.p == 0.0) {
+                if (span.p > 0.0 && span.high > -s.loss_error) moved = std::max(moved, s.loss_error);
+                continue;
+            }
+            found.spans.push_back(s);
+            found.spans.push_back({-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, s.loss_error});
+            taken = taken + s.p + s.q;
+            error += (s.p + s.q) * s.mass_error;
+        }
+        // Too much at 0 is harmless.
+        error += 4.0 * kUnitRoundoff + (all.infinite.upper - all.infinite.lower);
+        const double rest = std::max(1.0 - taken.hi, 0.0) + error;
+        found.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(2.0 * error / rest, 1.0), moved});
+        return found;
+    }
+    // A splice has the excess of the sample above 0 and that of its reverse below: at most the sum of both.
+    CurvePointer moment(Direction direction) const override {
+        const Spans rough = spans(Side::upper, Coarse{});
+        if (!rough.unbounded_above || rough.infinite.upper > 4.0 * kNegligible) return Pair::moment(direction);
+        const CurvePointer one = sampled_->moment(Direction::remove), other = sampled_->moment(Direction::add);
+        if (!one || !other) return nullptr;
+        return labelled_mixture({{1.0, one}, {1.0, other}});
+    }
+    bool symmetric() const noexcept override { return true; }
+
+private:
+    PairPointer sampled_;  // ((1-g) Q + g P, Q), whose losses above 0 it has
+};
+
 }  // namespace
 
-SplicedPair::SplicedPair(PairPointer base, double rate) : sampled_(base->sampled(rate)) {}
-
-Spans SplicedPair::spans(Side, const Fineness& fineness) const {
-    const Spans all = sampled_->spans(Side::upper, BothWays(fineness));
-    Spans found;
-    found.infinite = found.null = all.infinite;
-    found.unbounded_above = found.unbounded_below = all.unbounded_above;
-    DoubleDouble taken{all.infinite.upper, 0.0};
-    double error = 0.0, moved = 0.0;
-    for (const Span& span : all.spans) {
-        const Span s = above_zero(span);
-        if (s.p == 0.0) {
-            if (span.p > 0.0 && span.high > -s.loss_error) moved = std::max(moved, s.loss_error);
-            continue;
-        }
-        found.spans.push_back(s);
-        found.spans.push_back({-s.high, -s.mean, -s.low, s.q, s.p, s.mass_error, s.loss_error});
-        taken = taken + s.p + s.q;
-        error += (s.p + s.q) * s.mass_error;
-    }
-    // Too much at 0 is harmless.
-    error += 4.0 * kUnitRoundoff + (all.infinite.upper - all.infinite.lower);
-    const double rest = std::max(1.0 - taken.hi, 0.0) + error;
-    found.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(2.0 * error / rest, 1.0), moved});
-    return found;
-}
-
-CurvePointer SplicedPair::moment(Direction direction) const {
-    const Spans rough = spans(Side::upper, Coarse{});
-    if (!rough.unbounded_above || rough.infinite.upper > 4.0 * kNegligible) return Pair::moment(direction);
-    const CurvePointer one = sampled_->moment(Direction::remove), other = sampled_->moment(Direction::add);
-    if (!one || !other) return nullptr;
-    return std::make_shared<const LabelledMixtureCurve>(std::vector<WeightedPart>{{1.0, one}, {1.0, other}});
+PairPointer spliced_pair(PairPointer base, double rate) {
+    return std::make_shared<const SplicedPair>(std::move(base), rate);
 }
 
 namespace {
@@ -151,7 +153,7 @@ TruncatedRates rates_of_removal(const TruncatedSampling& s) noexcept {
 // Weights that are rounded up may exceed 1 together: H is a sum of non-negative terms, and only larger.
 PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairPointer full, PairPointer taken) {
     std::vector<WeightedPair> parts{{rates.below.weight, std::move(below)}, {rates.full.weight, std::move(full)}};
-    return std::make_shared<const BracketedPair>(std::make_shared<const MixedPair>(std::move(parts)), std::move(taken));
+    return std::make_shared<const BracketedPair>(mixed_pair(std::move(parts)), std::move(taken));
 }
 
 namespace {
@@ -254,9 +256,8 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
 PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer least) {
     std::vector<WeightedPair> parts;
     for (std::size_t i = 0; i < groups.size(); ++i) parts.push_back({drawn.groups[i].weight, groups[i]});
-    auto base = std::make_shared<const MixedPair>(std::move(parts));
-    auto above = std::make_shared<const SplicedPair>(std::move(base), drawn.rate);
-    return std::make_shared<const BracketedPair>(std::move(above), least->sampled(drawn.rate_of_least));
+    return std::make_shared<const BracketedPair>(spliced_pair(mixed_pair(std::move(parts)), drawn.rate),
+                                                 least->sampled(drawn.rate_of_least));
 }
 
 }  // namespace renyi

@@ -1,4 +1,5 @@
-// Neighbours of which one record is replaced, and samples of bounded size, in which one record takes the place of another.
+// Neighbours of which one record is replaced, and samples of bounded size, in which one record takes the place of
+// another.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +27,14 @@ namespace renyi {
 // At each single E some neighbours reach it: mu_1 = P, mu_0 = mu_1' = Q in one order or the other. No fixed ones reach
 // both halves (but for some bases: responses of three answers do), so that it is no lower bound of compositions: that
 // is a pair which fixed neighbours have, A where records may be replaced by one that counts for nothing beside it.
-class SplicedPair final : public Pair {
-public:
-    SplicedPair(PairPointer base, double rate);  // the base is symmetric, or has its larger losses in this order
-
-    // Of both sides: from above only.
-    Spans spans(Side, const Fineness& fineness) const override;
-    // A splice has the excess of the sample above 0 and that of its reverse below: at most the sum of both.
-    CurvePointer moment(Direction direction) const override;
-    bool symmetric() const noexcept override { return true; }
-
-private:
-    PairPointer sampled_;  // ((1-g) Q + g P, Q), whose losses above 0 it has
-};
+// From above only; the base is symmetric, or has its larger losses in this order.
+PairPointer spliced_pair(PairPointer base, double rate);
 
 // A Poisson sample, cut to a uniform subset of B where it exceeds B records.
 //
 // Neighbours of one size, n (a record replaced, or by one that contributes nothing). Let T be the other records of the
-// batch: their law does not depend on the record, so that T may be revealed, a mixture of the pairs given T. Given T the
-// record is in the batch with probability p(T), R ~ Bin(n-1, q) the others sampled:
+// batch: their law does not depend on the record, so that T may be revealed, a mixture of the pairs given T. Given T
+// the record is in the batch with probability p(T), R ~ Bin(n-1, q) the others sampled:
 //
 //     |T| < B-1    the batch was not cut: p = q
 //     |T| = B      full without the record: p = 0
@@ -89,7 +79,7 @@ PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairP
 // One record replaced in a sample of m draws with replacement from n records.
 //
 // The record appears K ~ Bin(m, 1/n) times. Given K = k > 0 the samples differ in k records, from each other and from
-// one without the record, whose k draws are some of the others. So the argument of SplicedPair holds with g = P[K > 0]
+// one without the record, whose k draws are some of the others. So the argument of spliced_pair holds with g = P[K > 0]
 // and, as base, the mixture over K given K > 0 of the pairs of k replaced records (Balle, Barthe, Gaboardi 2018, arXiv
 // 1807.01647, Theorem 10). Appearances are grouped, those of a group counted as its largest, the rarest as all draws.
 //

@@ -7,8 +7,6 @@
 
 #include "renyi/transform/lattice/lattice.hpp"
 #include "renyi/transform/lattice/loss_layout.hpp"
-#include "renyi/transform/lattice/low_frequencies.hpp"
-#include "renyi/transform/lattice/tilt_placement.hpp"
 #include "renyi/transform/lattice/tilted_law.hpp"
 
 namespace renyi::lattice {
@@ -210,8 +208,8 @@ TiltedSide tilted_side(const Setting& s, const NodeLaws& laws, Side side) {
 
 constexpr double kAlike = 1e-10;  // relative, of compositions of both sides that are made once
 
-// How much less, relatively, a composition's masses from below are than those from above, at most: with 1 - r of a node,
-// 1 - (1 - r)^count. Where a lattice holds all atoms that is the rounding of their masses.
+// How much less, relatively, a composition's masses from below are than those from above, at most: with 1 - r of a
+// node, 1 - (1 - r)^count. Where a lattice holds all atoms that is the rounding of their masses.
 double apart(const LossLayout& layout) {
     double log_share = 0.0;
     for (std::size_t i = 0; i < layout.pairs().size(); ++i) {
@@ -312,8 +310,7 @@ ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const C
         window.size = std::min(size, cap);
         laws.clear();
         for (const TiltedSide& side : sides) {
-            laws.push_back(
-                std::make_shared<NodeMasses>(compose(side.parts, window, s.lowest, layout.step(), theta, fourier)));
+            laws.push_back(compose(side.parts, window, s.lowest, layout.step(), theta, fourier));
         }
     }
     ComposedSides found{composed_side(s, Side::upper, sides[0], window, drift, choice, laws[0]), {}, 0.0, goal.epsilon};

@@ -10,7 +10,6 @@
 #include "renyi/pair/pair.hpp"
 #include "renyi/transform/lattice/loss_layout.hpp"
 #include "renyi/transform/lattice/spectrum.hpp"
-#include "renyi/transform/lattice/tilt_placement.hpp"
 #include "renyi/transform/lattice/tilted_law.hpp"
 
 namespace renyi::lattice {

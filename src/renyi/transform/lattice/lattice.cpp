@@ -26,25 +26,6 @@ namespace {
 constexpr double kOnEdge = 1e-6;  // of a half-cell: so much of it may lie beyond its edge
 constexpr double kFew = 6.0;      // half-cells, on which a loss is nearly linear
 
-// Divides losses at the nodes and half-way between them.
-class AtHalfCells final : public Fineness {
-public:
-    explicit AtHalfCells(const Lattice& lattice)
-        : half_(0.5 * lattice.step),
-          offset_(lattice.offset),
-          first_(2.0 * static_cast<double>(lattice.first)),
-          last_(2.0 * static_cast<double>(lattice.last)) {}
-    double cut(double low, double high) const noexcept override {
-        const double start = std::max(std::floor((low - offset_) / half_ + kOnEdge) + 1.0, first_);
-        const double end = std::min(std::ceil((high - offset_) / half_ - kOnEdge) - 1.0, last_);
-        if (!(start <= end)) return kFine;
-        return end - start > kFew ? kAnywhere : offset_ + half_ * std::floor(0.5 * (start + end));
-    }
-
-private:
-    double half_, offset_, first_, last_;
-};
-
 // Where losses lie among the nodes, and the sums made there.
 class Nodes {
 public:
@@ -227,7 +208,15 @@ private:
 }  // namespace
 
 LatticePair discretise(const Pair& pair, const Lattice& lattice) {
-    const AtHalfCells fineness(lattice);
+    // Divides losses at the nodes and half-way between them.
+    const double half = 0.5 * lattice.step;
+    const double first = 2.0 * static_cast<double>(lattice.first), last = 2.0 * static_cast<double>(lattice.last);
+    const CutBy fineness([&, offset = lattice.offset](double low, double high) {
+        const double start = std::max(std::floor((low - offset) / half + kOnEdge) + 1.0, first);
+        const double end = std::min(std::ceil((high - offset) / half - kOnEdge) - 1.0, last);
+        if (!(start <= end)) return kFine;
+        return end - start > kFew ? kAnywhere : offset + half * std::floor(0.5 * (start + end));
+    });
     Above above(lattice);
     Below below(lattice);
     const Spans found = pair.spans(Side::upper, fineness);
@@ -252,6 +241,28 @@ constexpr std::size_t kBlock = 256;
 
 RENYI_INLINE double larger(double a, double b) noexcept { return a > b ? a : b; }
 RENYI_INLINE double smaller(double a, double b) noexcept { return a < b ? a : b; }
+
+// add(i, lane) for start <= i < stop, in blocks of lanes.
+template <class Add>
+RENYI_INLINE void in_lanes(std::size_t start, std::size_t stop, const Add& add) noexcept {
+    std::size_t i = start;
+    for (; i + kLanes <= stop; i += kLanes)
+        for (int l = 0; l < kLanes; ++l) add(i + l, l);
+    for (int l = 0; i < stop; ++i, ++l) add(i, l);
+}
+
+// The compensated sum of blocks, each of its lanes.
+template <class Term>
+RENYI_INLINE double sum_in_blocks(std::size_t n, const Term& term) noexcept {
+    DoubleDouble sum{0.0, 0.0};
+    for (std::size_t start = 0; start < n; start += kBlock) {
+        double lane[kLanes] = {};
+        in_lanes(start, start + kBlock < n ? start + kBlock : n,
+                 [&](std::size_t i, int l) RENYI_INLINED { lane[l] += term(i); });
+        sum = sum + total(lane);
+    }
+    return sum.hi;
+}
 
 }  // namespace
 
@@ -285,23 +296,13 @@ RENYI_MULTIVERSION TiltedPeak tilted_peak(const double* logs, const double* loss
 RENYI_MULTIVERSION TiltedSums tilted_sums(const double* logs, const double* losses, std::size_t n, double t,
                                           TiltedPeak peak) noexcept {
     double mass[kLanes] = {}, first[kLanes] = {}, second[kLanes] = {};
-    std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        for (int l = 0; l < kLanes; ++l) {
-            const double apart = losses[i + l] - peak.loss;
-            const double w = lane_exp((logs[i + l] + t * losses[i + l]) - peak.exponent);
-            mass[l] += w;
-            first[l] += w * apart;
-            second[l] += w * apart * apart;
-        }
-    }
-    for (int l = 0; i < n; ++i, ++l) {
+    in_lanes(0, n, [&](std::size_t i, int l) RENYI_INLINED {
         const double apart = losses[i] - peak.loss;
         const double w = lane_exp((logs[i] + t * losses[i]) - peak.exponent);
         mass[l] += w;
         first[l] += w * apart;
         second[l] += w * apart * apart;
-    }
+    });
     return {total(mass), total(first), total(second)};
 }
 
@@ -316,55 +317,23 @@ RENYI_MULTIVERSION void tilted_weights(const double* masses, std::size_t n, doub
 }
 
 RENYI_MULTIVERSION double sum_of(const double* a, std::size_t n) noexcept {
-    DoubleDouble sum{0.0, 0.0};
-    for (std::size_t start = 0; start < n; start += kBlock) {
-        const std::size_t stop = start + kBlock < n ? start + kBlock : n;
-        double lane[kLanes] = {};
-        std::size_t i = start;
-        for (; i + kLanes <= stop; i += kLanes) {
-            for (int l = 0; l < kLanes; ++l) lane[l] += a[i + l];
-        }
-        for (int l = 0; i < stop; ++i, ++l) lane[l] += a[i];
-        sum = sum + total(lane);
-    }
-    return sum.hi;
+    return sum_in_blocks(n, [&](std::size_t i) RENYI_INLINED { return a[i]; });
 }
 
 RENYI_MULTIVERSION double exponential_sum(const double* a, std::size_t n, double slope, double first, double step,
                                           double top) noexcept {
-    DoubleDouble sum{0.0, 0.0};
-    for (std::size_t start = 0; start < n; start += kBlock) {
-        const std::size_t stop = start + kBlock < n ? start + kBlock : n;
-        double lane[kLanes] = {};
-        std::size_t i = start;
-        for (; i + kLanes <= stop; i += kLanes) {
-            for (int l = 0; l < kLanes; ++l) {
-                const double loss = first + step * static_cast<double>(i + l);
-                lane[l] += a[i + l] * exp_of(reduce_exp(larger(slope * loss - top, -708.0)));
-            }
-        }
-        for (int l = 0; i < stop; ++i, ++l) {
-            const double loss = first + step * static_cast<double>(i);
-            lane[l] += a[i] * exp_of(reduce_exp(larger(slope * loss - top, -708.0)));
-        }
-        sum = sum + total(lane);
-    }
-    return sum.hi;
+    return sum_in_blocks(n, [&](std::size_t i) RENYI_INLINED {
+        const double loss = first + step * static_cast<double>(i);
+        return a[i] * exp_of(reduce_exp(larger(slope * loss - top, -708.0)));
+    });
 }
 
 RENYI_MULTIVERSION TwoSums two_products(const double* a, const double* w, const double* v, std::size_t n) noexcept {
     double first[kLanes] = {}, second[kLanes] = {};
-    std::size_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        for (int l = 0; l < kLanes; ++l) {
-            first[l] += a[i + l] * w[i + l];
-            second[l] += a[i + l] * v[i + l];
-        }
-    }
-    for (int l = 0; i < n; ++i, ++l) {
+    in_lanes(0, n, [&](std::size_t i, int l) RENYI_INLINED {
         first[l] += a[i] * w[i];
         second[l] += a[i] * v[i];
-    }
+    });
     return {total(first), total(second)};
 }
 

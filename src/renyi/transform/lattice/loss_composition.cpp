@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "renyi/fp/double_double.hpp"
-#include "renyi/pair/noise/normal_mixtures.hpp"
+#include "renyi/pair/noise/noises.hpp"
 #include "renyi/transform/lattice/loss_layout.hpp"
 
 namespace renyi::lattice {
@@ -16,25 +16,17 @@ constexpr double kBeside = 0x1p-16;  // of a span: a cut as near to an end is me
 constexpr double kNextTo = 0x1p-12;  // relative to a loss; far more than a cut of a wide span may miss
 
 // Cuts at equally spaced losses alone, unless they are as good as an end.
-class At final : public Fineness {
-public:
-    At(double first, double last, int steps) noexcept
-        : first_(first),
-          step_(last > first ? (last - first) / steps : 1.0),
-          steps_(last > first ? steps : 0),
-          least_(8.0 * kUnitRoundoff * std::max(std::fabs(first), std::fabs(last))) {}
-
-    double cut(double low, double high) const noexcept override {
-        const double from = std::max(std::floor((low + least_ - first_) / step_) + 1.0, 0.0);
-        const double to = std::min(std::ceil((high - least_ - first_) / step_) - 1.0, steps_);
-        const double middle = first_ + step_ * std::floor(0.5 * (from + to));
+auto cuts_at(double first, double last, int count) {
+    const double step = last > first ? (last - first) / count : 1.0, most = last > first ? count : 0;
+    const double least = 8.0 * kUnitRoundoff * std::max(std::fabs(first), std::fabs(last));
+    return CutBy([=](double low, double high) {
+        const double from = std::max(std::floor((low + least - first) / step) + 1.0, 0.0);
+        const double to = std::min(std::ceil((high - least - first) / step) - 1.0, most);
+        const double middle = first + step * std::floor(0.5 * (from + to));
         if (!(from <= to && low < middle && middle < high)) return kFine;
         return std::min(middle - low, high - middle) < kBeside * (high - low) ? kAnywhere : middle;
-    }
-
-private:
-    double first_, step_, steps_, least_;
-};
+    });
+}
 
 // A span above epsilon gives p (1 - e^(epsilon - mean)), from either side. Around epsilon it is bounded from below by
 // its mean's value, and from above by what it gives from its lower end, and by the share of p at its higher end. Losses
@@ -83,7 +75,7 @@ private:
 // A cut is only nearly met, and losses are only nearly right: what is below epsilon and may be above it must not have
 // much mass, so that there is another cut next to it.
 Bracket single_delta(const Pair& pair, double epsilon, double drift) {
-    const SpanBounds spans(pair, At(epsilon - kNextTo * std::fabs(epsilon), epsilon, 1));
+    const SpanBounds spans(pair, cuts_at(epsilon - kNextTo * std::fabs(epsilon), epsilon, 1));
     return {spans.bound(epsilon, drift, Side::lower), spans.bound(epsilon, drift, Side::upper)};
 }
 
@@ -95,7 +87,7 @@ Bracket single_epsilon(const Pair& pair, double delta, double drift) {
         const double width = found.upper - found.lower, middle = found.lower + 0.5 * width;
         if (!(width > 0.0)) break;
         const double reach = 0.5 * width + std::max(0.5 * width, kNextTo * std::fabs(middle));
-        const SpanBounds spans(pair, At(middle - reach, middle + reach, kCuts));
+        const SpanBounds spans(pair, cuts_at(middle - reach, middle + reach, kCuts));
         const Bracket next = spans.epsilon(delta, drift, middle, 0.25 * width);
         found = {std::max(found.lower, next.lower), std::min(found.upper, next.upper)};
         if (!(found.upper - found.lower < 0.5 * width)) break;
@@ -129,7 +121,7 @@ GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts) {
     } else if (gaussians > 1) {
         // The root is right to 2 u; the loss mu v at v deviations from the middle moves with it.
         const double mu = std::sqrt(squares.hi);
-        merged.parts.push_back({std::make_shared<GaussianPair>(mu), 1});
+        merged.parts.push_back({gaussian_noise(mu), 1});
         merged.drift = 2.0 * kUnitRoundoff * mu * (kReach + 2.0 * mu);
     }
     return merged;
