@@ -62,23 +62,15 @@ def train(
 ) -> tuple[LogisticRegression, DPSGD]:
     """Train logistic regression with one shard on each worker of a Dask client.
 
-    Parameters
-    ----------
-    client : dask.distributed.Client
-        Its workers.
-    data : Split
-        Cut into shards of about the same size.
-    plan : TrainingPlan
-        Of the whole: the sampling rate is that of every shard.
-    learning_rate : float
-        Of plain stochastic gradient descent.
+    Args:
+        client (dask.distributed.Client): Its workers.
+        data: Cut into shards of about the same size.
+        plan: Of the whole: the sampling rate is that of every shard.
+        learning_rate: Of plain stochastic gradient descent.
 
-    Returns
-    -------
-    classifier : LogisticRegression
-        After the last step.
-    optimizer : DPSGD
-        With the accountant of the run.
+    Returns:
+        classifier: After the last step.
+        optimizer: With the accountant of the run.
     """
     names = list(client.scheduler_info()["workers"])
     shards = [

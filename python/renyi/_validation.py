@@ -260,10 +260,8 @@ def check_on_host(values: Any, name: str) -> None:
 def float_above(number: int | Fraction) -> float:
     """Return the smallest float that is at least a rational number.
 
-    Raises
-    ------
-    ValueError
-        Where there is none.
+    Raises:
+        ValueError: Where there is none.
     """
     try:
         value = float(number)

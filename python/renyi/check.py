@@ -694,12 +694,9 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def check_text(text: str | bytes) -> Verdict:
     """Return what a certificate proves.
 
-    Raises
-    ------
-    Rejected
-        If it is not a certificate, or one of its inequalities does not hold.
-    ImportError
-        If python-flint is missing.
+    Raises:
+        Rejected: If it is not a certificate, or one of its inequalities does not hold.
+        ImportError: If python-flint is missing.
     """
     if ctx is None:
         raise ImportError("certificates need python-flint: python -m pip install python-flint")

@@ -66,20 +66,14 @@ LARGEST_SUM = 50.0
 class RouteCheck:
     """One route at one point.
 
-    Attributes
-    ----------
-    route : str
-        ``engine`` (log A by the dispatcher), ``binomial``, ``series``, ``quadrature`` (log A by
-        that route), or ``rdp`` (the Renyi divergence by the dispatcher).
-    value, lower, upper : float
-        What the engine returned; all NaN where the route does not apply.
-    digits : float
-        Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where the route does
-        not apply.
-    contained : bool
-        Whether lower <= reference <= upper.
-    ok : bool
-        False for a bracket that misses the reference, and for a NaN where an answer is owed.
+    Attributes:
+        route: ``engine`` (log A by the dispatcher), ``binomial``, ``series``, ``quadrature`` (log A
+            by that route), or ``rdp`` (the Renyi divergence by the dispatcher).
+        value, lower, upper: What the engine returned; all NaN where the route does not apply.
+        digits: Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where the
+            route does not apply.
+        contained: Whether lower <= reference <= upper.
+        ok: False for a bracket that misses the reference, and for a NaN where an answer is owed.
     """
 
     route: str
@@ -105,20 +99,13 @@ class RouteCheck:
 class CurveCheck:
     """One curve at one order.
 
-    Attributes
-    ----------
-    curve : str
-        What was released, and how its record was sampled.
-    order : float
-        The order of the comparison: sums over the order stop at 50.
-    reference : str
-        The Renyi divergence as decimal text of 30 digits.
-    lower, upper : float
-        The engine's bracket. ``upper`` is what is accounted.
-    digits : float
-        Agreeing decimal digits of ``upper``, at most 17.
-    ok : bool
-        Whether lower <= reference <= upper; of upper bounds whether reference <= upper.
+    Attributes:
+        curve: What was released, and how its record was sampled.
+        order: The order of the comparison: sums over the order stop at 50.
+        reference: The Renyi divergence as decimal text of 30 digits.
+        lower, upper: The engine's bracket. ``upper`` is what is accounted.
+        digits: Agreeing decimal digits of ``upper``, at most 17.
+        ok: Whether lower <= reference <= upper; of upper bounds whether reference <= upper.
     """
 
     curve: str
@@ -161,29 +148,16 @@ def verify_point(
 ) -> Verification:
     """Compare the routes of the engine with the reference at one point.
 
-    Parameters
-    ----------
-    sample_rate : float
-        q in [0, 1].
-    noise_multiplier : float
-        sigma > 0.
-    order : float
-        Renyi order, >= 1. At 1 the Renyi divergence is the Kullback-Leibler one and log A is 0.
-    digits : int
-        Decimal digits of the reference, at least 30.
+    Args:
+        sample_rate: q in [0, 1].
+        noise_multiplier: sigma > 0.
+        order: Renyi order, >= 1. At 1 the Renyi divergence is the Kullback-Leibler one and log A is
+            0.
+        digits: Decimal digits of the reference, at least 30.
 
-    Returns
-    -------
-    Verification
+    Returns:
         One ``RouteCheck`` a route.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its domain.
-
-    Examples
-    --------
     >>> result = verify_point(0.01, 1.0, 8.5)
     >>> result.ok
     True
@@ -473,29 +447,15 @@ def verify_curves(
     largest loss 1/``noise_multiplier``, at most 500. Noise multipliers below 1e-3 or above 1e9 are
     taken as these.
 
-    Parameters
-    ----------
-    sample_rate : float
-        q in [0, 1].
-    noise_multiplier : float
-        sigma > 0.
-    order : float
-        Renyi order in [1, 1e6]; at 1 the divergence is the Kullback-Leibler one.
-    digits : int
-        Decimal digits of the reference, at least 30.
+    Args:
+        sample_rate: q in [0, 1].
+        noise_multiplier: sigma > 0.
+        order: Renyi order in [1, 1e6]; at 1 the divergence is the Kullback-Leibler one.
+        digits: Decimal digits of the reference, at least 30.
 
-    Returns
-    -------
-    tuple of CurveCheck
+    Returns:
         One a curve.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its domain.
-
-    Examples
-    --------
     >>> checks = verify_curves(0.01, 2.0, 8.5, digits=30)
     >>> all(check.ok for check in checks)
     True

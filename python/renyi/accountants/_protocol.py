@@ -61,34 +61,25 @@ class Accountant(Risks[Part]):
     ) -> float | Array:
         """Return an epsilon such that the composition is (epsilon, delta)-DP, rounded up.
 
-        Parameters
-        ----------
-        delta : float or array_like of float
-            In [0, 1].
-        direction : {"remove", "add"}, optional
-            Of the neighbouring pair; by default the worse of both. Only where an accountant has
-            a curve for each: `PLDAccountant`, unless records are replaced.
-        rtol : float
-            In [1e-8, 0.5]: how far above the exact value the answer may be where lattices give it,
-            as a relative width of delta. Further where they reach their cap.
-        group_size : int
-            In [1, 1000]: what holds for a person with so many records, all of which are there or
-            none, or all of which are replaced; with a direction, where they are removed, or added.
-            Where some are removed and others added: `GroupSampled`, with ``instead``.
+        Args:
+            delta: In [0, 1].
+            direction ({"remove", "add"}): Of the neighbouring pair; by default the worse of both.
+                Only where an accountant has a curve for each: `PLDAccountant`, unless records are
+                replaced.
+            rtol: In [1e-8, 0.5]: how far above the exact value the answer may be where lattices
+                give it, as a relative width of delta. Further where they reach their cap.
+            group_size: In [1, 1000]: what holds for a person with so many records, all of which are
+                there or none, or all of which are replaced; with a direction, where they are
+                removed, or added. Where some are removed and others added: `GroupSampled`, with
+                ``instead``.
 
-        Returns
-        -------
-        float or ndarray of float64
+        Returns:
             At least 0, of the shape of ``delta``; infinity where no epsilon is known to do.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges; `UnsupportedMechanismError` where what is known of
-            a mechanism does not carry over to groups.
+        Raises:
+            TypeError, ValueError: For arguments outside these ranges; `UnsupportedMechanismError`
+                where what is known of a mechanism does not carry over to groups.
 
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant, RDPAccountant
         >>> exact = PLDAccountant().compose(Gaussian(1.0))
         >>> exact.get_epsilon([1e-5, 1e-6]).round(4)
@@ -114,25 +105,13 @@ class Accountant(Risks[Part]):
     ) -> float | Array:
         """Return a delta such that the composition is (epsilon, delta)-DP, rounded up.
 
-        Parameters
-        ----------
-        epsilon : float or array_like of float
-            In [0, inf].
-        direction, rtol, group_size
-            As for `get_epsilon`.
+        Args:
+            epsilon: In [0, inf].
+            direction, rtol, group_size: As for `get_epsilon`.
 
-        Returns
-        -------
-        float or ndarray of float64
+        Returns:
             In [0, 1], of the shape of ``epsilon``.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> PLDAccountant().compose(Gaussian(1.0)).get_delta([0.0, 1.0]).round(6)
         array([0.382925, 0.126937])
@@ -157,25 +136,14 @@ class Accountant(Risks[Part]):
     ) -> tuple[float, float] | tuple[Array, Array]:
         """Return certified numbers that enclose the epsilon that this accountant's curve has.
 
-        Parameters
-        ----------
-        delta, direction, rtol, group_size
-            As for `get_epsilon`.
+        Args:
+            delta, direction, rtol, group_size: As for `get_epsilon`.
 
-        Returns
-        -------
-        tuple of two floats or arrays
+        Returns:
             Lower and upper ends: around the exact epsilon (`PLDAccountant`), or that of the best
             order of Rényi divergence (`RDPAccountant`). The lower end for a group is that for one
             record where what the group reveals is not known exactly.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
-
-        Examples
-        --------
         >>> from renyi import Laplace, PLDAccountant
         >>> accountant = PLDAccountant().compose(Laplace(2.0), 10)
         >>> low, high = accountant.get_epsilon_bounds(1e-5, rtol=1e-8)
@@ -219,22 +187,12 @@ class Accountant(Risks[Part]):
     ) -> tuple[float, float] | tuple[Array, Array]:
         """Return certified numbers that enclose the delta that this accountant's curve has.
 
-        Parameters
-        ----------
-        epsilon
-            As for `get_delta`.
-        direction, rtol, group_size
-            As for `get_epsilon`.
+        Args:
+            epsilon: As for `get_delta`.
+            direction, rtol, group_size: As for `get_epsilon`.
 
-        Returns
-        -------
-        tuple of two floats or arrays
+        Returns:
             As for `get_epsilon_bounds`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
         """
         ends = self._delta_ends(epsilon, direction, rtol, group_size)
         least = self._attained(direction, rtol)
@@ -256,28 +214,19 @@ class Accountant(Risks[Part]):
     ) -> dict[str, Any]:
         """Return a proof of what is reported, which `renyi.check` verifies without this library.
 
-        Parameters
-        ----------
-        epsilon, delta : float
-            One of them: what `get_delta` or `get_epsilon` is asked.
+        Args:
+            epsilon, delta: One of them: what `get_delta` or `get_epsilon` is asked.
 
-        Returns
-        -------
-        dict
-            For `json.dump`: where the checker is to evaluate, in exact hexadecimal doubles. What is
-            proved exceeds delta, given or reported, by at most 1e-9 of itself.
+        Returns:
+            dict: For `json.dump`: where the checker is to evaluate, in exact hexadecimal doubles.
+                What is proved exceeds delta, given or reported, by at most 1e-9 of itself.
 
-        Raises
-        ------
-        UnsupportedMechanismError
-            If the checker knows no pair of a mechanism.
-        TypeError, ValueError
-            If not one of ``epsilon`` and ``delta`` is given, in its range; or no proof was found.
-        ImportError
-            If python-flint is missing.
+        Raises:
+            UnsupportedMechanismError: If the checker knows no pair of a mechanism.
+            TypeError, ValueError: If not one of ``epsilon`` and ``delta`` is given, in its range;
+                or no proof was found.
+            ImportError: If python-flint is missing.
 
-        Examples
-        --------
         >>> import json
         >>> from renyi import Gaussian, PLDAccountant, check
         >>> made = PLDAccountant().compose(Gaussian(1.0)).certificate(epsilon=1.0)
@@ -315,30 +264,19 @@ class Accountant(Risks[Part]):
         The mechanisms must have been fixed beforehand, and only when to stop follow from what is
         left. For mechanisms that depend on earlier releases there is `PrivacyFilter`.
 
-        Parameters
-        ----------
-        mechanism : Mechanism
-            What is to be released if the answer is True, and not before.
-        count : int
-            How often, as for `compose`: all uses are recorded or none.
-        epsilon : float
-            In [0, inf].
-        delta : float
-            In [0, 1].
+        Args:
+            mechanism: What is to be released if the answer is True, and not before.
+            count: How often, as for `compose`: all uses are recorded or none.
+            epsilon: In [0, inf].
+            delta: In [0, 1].
 
-        Returns
-        -------
-        bool
+        Returns:
             Whether the uses were recorded.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `compose`, or for an ``epsilon`` or ``delta`` outside its range. Nothing is recorded
-            then.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `compose`, or for an ``epsilon`` or
+                ``delta`` outside its range. Nothing is recorded then.
 
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> accountant = PLDAccountant()
         >>> while accountant.spend_if_fits(Gaussian(20.0), epsilon=1.0, delta=1e-5):
@@ -366,30 +304,16 @@ class Accountant(Risks[Part]):
     ) -> Array:
         """Return epsilon after each number of further uses of a mechanism, recording nothing.
 
-        Parameters
-        ----------
-        delta : float
-            In [0, 1].
-        mechanism : Mechanism
-            What a run would go on with.
-        counts : array_like of int
-            Numbers of uses, each in [0, 10^9] as for `compose`. In ascending order a thousand
-            checkpoints cost `PLDAccountant` little more than a dozen.
-        direction, rtol, group_size
-            As for `get_epsilon`.
+        Args:
+            delta: In [0, 1].
+            mechanism: What a run would go on with.
+            counts: Numbers of uses, each in [0, 10^9] as for `compose`. In ascending order a
+                thousand checkpoints cost `PLDAccountant` little more than a dozen.
+            direction, rtol, group_size: As for `get_epsilon`.
 
-        Returns
-        -------
-        ndarray of float64
+        Returns:
             Of the shape of ``counts``.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant, PoissonSampled
         >>> step = PoissonSampled(Gaussian(1.0), 0.01)
         >>> PLDAccountant().get_epsilon_after(1e-5, step, [0, 1000, 10_000]).round(4)

@@ -43,8 +43,6 @@ WORDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (default: ``sys.argv[1:]``) and return the exit code.
 
-    Examples
-    --------
     >>> main(["steps", "--noise-multiplier", "1", "--sample-rate", "2"])
     2
     """

@@ -70,8 +70,6 @@ _OPTION_OF_ARGUMENT = {
 def as_options(message: str) -> str:
     """Put the option's name where an engine message starts with the argument's name.
 
-    Examples
-    --------
     >>> as_options("target_delta must be in (0, 1), got 2")
     '--delta must be in (0, 1), got 2'
     """
@@ -110,8 +108,6 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
 
     The stop is included when a step lands on it. Two decimals of one double would be equal rows.
 
-    Examples
-    --------
     >>> [float(x) for x in numbers("0.5,1:2:0.5", POSITIVE)]
     [0.5, 1.0, 1.5, 2.0]
     """

@@ -333,8 +333,6 @@ def headline(record: Mapping[str, Any], wanted: str) -> float:
 def saving(number: float, other: float | None) -> str | None:
     """Say how much ``number`` is below ``other``, rounded down; None where it is not below.
 
-    Examples
-    --------
     >>> saving(2.295, 2.503), saving(1e-8, 3.5e-7), saving(2.0, 2.0)
     ('8.3 %', 'factor 35', None)
     """

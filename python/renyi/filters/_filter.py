@@ -53,10 +53,8 @@ class Saved(ABC):
     def to_json(self, indent: int | None = None) -> str:
         """Return the settings and the state as strict JSON, for `from_json`.
 
-        Raises
-        ------
-        TypeError
-            If it holds a mechanism with functions, or of a class of the user's own.
+        Raises:
+            TypeError: If it holds a mechanism with functions, or of a class of the user's own.
         """
         with self._lock:
             contents = self._settings() | self._state()
@@ -66,10 +64,9 @@ class Saved(ABC):
     def from_json(cls, text: str | bytes) -> Self:
         """Return the object that `to_json` wrote, equal in every digit.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the text is not strict JSON, of another version or of another class.
+        Raises:
+            TypeError, ValueError: If the text is not strict JSON, of another version or of another
+                class.
         """
         data = _strict_json.read(text, cls.__name__, (*cls._ARGUMENTS, *cls._STATE))
         made = cls(**{name: data[name] for name in cls._ARGUMENTS})
@@ -155,10 +152,8 @@ class Total(NamedTuple):
     def read(cls, values: Any, orders: int) -> Self:
         """Return the sums that `written` returned.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If it was not.
+        Raises:
+            TypeError, ValueError: If it was not.
         """
         if not isinstance(values, list):
             raise TypeError(f"spent must be a list of sums, got {values!r}")
@@ -303,12 +298,9 @@ Array = npt.NDArray[np.float64]
 class BudgetExceededError(RuntimeError):
     """A mechanism would exceed a budget; it was not recorded.
 
-    Attributes
-    ----------
-    remaining : float or None
-        The share of the budget that is left, where a filter or a ledger refuses.
-    fits : int or None
-        How many uses would still fit.
+    Attributes:
+        remaining: The share of the budget that is left, where a filter or a ledger refuses.
+        fits: How many uses would still fit.
     """
 
     def __init__(
@@ -369,10 +361,8 @@ class Filter(Saved):
     def fits(self, mechanism: Mechanism, count: int = 1) -> bool:
         """Return whether `spend` would take ``count`` uses of a mechanism now.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `RDPAccountant.compose`.
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
@@ -381,12 +371,10 @@ class Filter(Saved):
     def spend(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record ``count`` uses of a mechanism, before they are run, or refuse all of them.
 
-        Raises
-        ------
-        BudgetExceededError
-            If they would exceed the budget; nothing is recorded then, nor after other errors.
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`.
+        Raises:
+            BudgetExceededError: If they would exceed the budget; nothing is recorded then, nor
+                after other errors.
+            UnsupportedMechanismError, TypeError, ValueError: As `RDPAccountant.compose`.
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
@@ -396,10 +384,8 @@ class Filter(Saved):
     def reserve(self, mechanism: Mechanism, count: int) -> Reservation:
         """Set uses of a mechanism aside, as `spend` does, until `settle` says how many there were.
 
-        Raises
-        ------
-        BudgetExceededError, UnsupportedMechanismError, TypeError, ValueError
-            As `spend`.
+        Raises:
+            BudgetExceededError, UnsupportedMechanismError, TypeError, ValueError: As `spend`.
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
@@ -416,10 +402,9 @@ class Filter(Saved):
         Divergences add up use by use, so uses that were not run are not charged. A charge by the
         exact curve of all uses stays as it is.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If there is no such reservation, or ``used`` is not in [0, its count].
+        Raises:
+            TypeError, ValueError: If there is no such reservation, or ``used`` is not in [0, its
+                count].
         """
         number = reservation.number if isinstance(reservation, Reservation) else reservation
         with self._lock:
@@ -438,10 +423,8 @@ class Filter(Saved):
     def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
         """Return the number of uses, up to a limit, that `spend` would take at once.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `spend`.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `spend`.
         """
         mechanism, fails = checked(mechanism, most)
         with self._lock:

@@ -8,8 +8,6 @@ standard deviation of z in units of the clipping norm, and the whole run is one 
 of that over ``strategy.sensitivity(participation)`` (Denisov, McMahan, Rush, Smith, Thakurta 2022,
 arXiv 2202.08312: also where a sum depends on what was released before).
 
-Examples
---------
 >>> strategy = BandedToeplitz.optimal(1000, 100)
 >>> once_an_epoch = MinSeparation(100, 10)
 >>> round(strategy.sensitivity(once_an_epoch) / strategy.column_norm, 6)

@@ -45,23 +45,15 @@ class BLT(ToeplitzStrategy):
 
     Its noise takes a buffer for each decay, however many steps there are.
 
-    Parameters
-    ----------
-    steps : int
-        In [1, 10^9].
-    decays : sequence of float
-        Each in [0, 1), at least one.
-    weights : sequence of float
-        As many finite numbers. Where they are positive and of sum at most 1, the coefficients fall
-        and the sensitivity is exact.
+    Args:
+        steps: In [1, 10^9].
+        decays: Each in [0, 1), at least one.
+        weights: As many finite numbers. Where they are positive and of sum at most 1, the
+            coefficients fall and the sensitivity is exact.
 
-    References
-    ----------
-    McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham, McMahan, Pillutla, Steinke, Thakurta
-    2024, arXiv 2404.16706.
+    Source: McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham, McMahan, Pillutla, Steinke,
+    Thakurta 2024, arXiv 2404.16706.
 
-    Examples
-    --------
     >>> round(BLT.optimal(1000, 2, loss="max").loss("max"), 6)
     3.321262
     """
@@ -98,19 +90,13 @@ class BLT(ToeplitzStrategy):
     ) -> BLT:
         """Return the matrix of least loss.
 
-        Parameters
-        ----------
-        steps : int
-            In [1, 10^9].
-        buffers : int
-            In [1, 8]; 2 to 4 come close to the best of all Toeplitz matrices.
-        loss : {"mean", "max"}
-            Which loss, as of `Strategy.loss`.
-        participation : Participation
-            What the sensitivity is of; by default a single pass. A run of several epochs with
-            coefficients for a single pass needs more noise, and warns.
-        workload : Workload
-            The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
+        Args:
+            steps: In [1, 10^9].
+            buffers: In [1, 8]; 2 to 4 come close to the best of all Toeplitz matrices.
+            loss ({"mean", "max"}): Which loss, as of `Strategy.loss`.
+            participation: What the sensitivity is of; by default a single pass. A run of several
+                epochs with coefficients for a single pass needs more noise, and warns.
+            workload: The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
         """
         count = integer_of(buffers, "buffers", 1)
         if count > MOST_BUFFERS:

@@ -42,14 +42,10 @@ class Dense(Strategy):
 
     Its noise takes as many buffers as it has bands.
 
-    Parameters
-    ----------
-    rows : array_like
-        A square matrix, zero above the diagonal, or its rows up to the diagonal. Finite, positive
-        on the diagonal, of at most 8192 steps.
+    Args:
+        rows (array_like): A square matrix, zero above the diagonal, or its rows up to the diagonal.
+            Finite, positive on the diagonal, of at most 8192 steps.
 
-    Examples
-    --------
     >>> round(Dense.optimal(16).loss(), 6)
     1.689404
     >>> round(Dense([[1.0], [0.5, 1.0]]).column_norm, 6)
@@ -84,22 +80,15 @@ class Dense(Strategy):
         share no row. Of `MinSeparation` and `CyclicPoisson` it is the best with bands up to the
         separation and columns of one norm.
 
-        Parameters
-        ----------
-        steps : int
-            In [1, 8192]; some thousand take minutes.
-        participation : Participation
-            What the sensitivity is of; by default a single pass. A run of several epochs with the
-            matrix for a single pass needs more noise, and warns.
-        bands : int, optional
-            Diagonals that may be other than zero.
-        workload : Workload
-            The queries.
+        Args:
+            steps: In [1, 8192]; some thousand take minutes.
+            participation: What the sensitivity is of; by default a single pass. A run of several
+                epochs with the matrix for a single pass needs more noise, and warns.
+            bands: Diagonals that may be other than zero.
+            workload: The queries.
 
-        References
-        ----------
-        Li, Miklau, Hay, McGregor, Rastogi 2015 (the matrix mechanism); Denisov and others 2022,
-        arXiv 2202.08312; Choquette-Choo and others 2022, arXiv 2211.06530.
+        Source: Li, Miklau, Hay, McGregor, Rastogi 2015 (the matrix mechanism); Denisov and others
+        2022, arXiv 2202.08312; Choquette-Choo and others 2022, arXiv 2211.06530.
         """
         length = integer_of(steps, "steps", 1)
         if length > MOST_DENSE:

@@ -60,10 +60,8 @@ class PrefixSums:
 class Momentum:
     """The iterates of SGD with momentum.
 
-    Parameters
-    ----------
-    beta : float
-        In [0, 1).
+    Args:
+        beta: In [0, 1).
     """
 
     beta: float
@@ -84,12 +82,9 @@ class Momentum:
 class LearningRates:
     """The iterates of SGD whose learning rate changes, with or without momentum.
 
-    Parameters
-    ----------
-    rates : sequence of float
-        One for each step, finite.
-    beta : float
-        Of the momentum, in [0, 1).
+    Args:
+        rates: One for each step, finite.
+        beta: Of the momentum, in [0, 1).
     """
 
     rates: tuple[float, ...]
@@ -155,10 +150,8 @@ _UNIT = 2.0**-53
 class Sensitivity(float):
     """A number that is never below the sensitivity, and whether a theorem says it is reached.
 
-    Attributes
-    ----------
-    exact : bool
-        If so, all that it is above by is rounding. If not, it is a bound.
+    Attributes:
+        exact: If so, all that it is above by is rounding. If not, it is a bound.
     """
 
     exact: bool
@@ -382,10 +375,8 @@ class Strategy(StrategyMatrix):
         that says whether it is ``exact`` or a bound. For `CyclicPoisson` it is that of one of the
         steps of a record, which then share no row, for `BallsInBins` that of bins that are known.
 
-        Raises
-        ------
-        ValueError
-            If steps of a record may share a row where no bound of that is known.
+        Raises:
+            ValueError: If steps of a record may share a row where no bound of that is known.
         """
         known = participation_of(participation)
         if isinstance(known, CyclicPoisson):
@@ -397,10 +388,8 @@ class Strategy(StrategyMatrix):
     def overlaps(self, batches: int) -> Overlaps:
         """Return bounds of the inner products of what a record moves in the bins it may be in.
 
-        Raises
-        ------
-        ValueError
-            If there are more batches than steps, or an entry of C is negative.
+        Raises:
+            ValueError: If there are more batches than steps, or an entry of C is negative.
         """
         number = integer_of(batches, "batches", 1)
         if number > self.steps:
@@ -423,14 +412,11 @@ class Strategy(StrategyMatrix):
     ) -> float:
         """Return the deviation of the noise of queries at noise multiplier 1.
 
-        Parameters
-        ----------
-        loss : {"mean", "max"}
-            The root of the mean or of the largest variance, times `sensitivity`.
-        participation : Participation
-            What the noise is to be scaled for.
-        workload : Workload
-            The queries.
+        Args:
+            loss ({"mean", "max"}): The root of the mean or of the largest variance, times
+                `sensitivity`.
+            participation: What the noise is to be scaled for.
+            workload: The queries.
         """
         kind = loss_of(loss)
         errors = self.errors(workload_of(workload))

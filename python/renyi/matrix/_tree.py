@@ -35,24 +35,18 @@ class Tree(Strategy):
     A prefix sum is one of disjoint nodes. Its noise takes a buffer for each height. C has a row for
     each node, more than columns: the sensitivity is of all nodes, whichever are used.
 
-    Parameters
-    ----------
-    steps : int
-        In [1, 10^9].
-    honaker : bool
-        What stands for a node: the best combination of it with all nodes below, or it alone.
-    restart : int, optional
-        After every so many steps the tree is completed, as if by steps without records, and another
-        one begins: all nodes over the steps so far are used, up to the root, which leaves the sum
-        with less noise than the nodes of its prefix. A tree that is not completed is not offered.
+    Args:
+        steps: In [1, 10^9].
+        honaker: What stands for a node: the best combination of it with all nodes below, or it
+            alone.
+        restart: After every so many steps the tree is completed, as if by steps without records,
+            and another one begins: all nodes over the steps so far are used, up to the root, which
+            leaves the sum with less noise than the nodes of its prefix. A tree that is not
+            completed is not offered.
 
-    References
-    ----------
-    Dwork, Naor, Pitassi, Rothblum 2010; Honaker 2015 ("Efficient use of differentially private
-    binary trees"); Kairouz and others 2021, arXiv 2103.00039 (restarts, Appendix D).
+    Source: Dwork, Naor, Pitassi, Rothblum 2010; Honaker 2015 ("Efficient use of differentially
+    private binary trees"); Kairouz and others 2021, arXiv 2103.00039 (restarts, Appendix D).
 
-    Examples
-    --------
     >>> round(Tree(1000).loss("max"), 4), round(Tree(1000, False).loss("max"), 4)
     (7.2817, 9.4868)
     """

@@ -11,8 +11,6 @@ Noise is relative to how far the presence of one record moves the query, in the 
 Gaussian noise and in the L1 norm for the others. Which data sets are neighbours is said to the
 accountant; a mechanism that holds for some adjacencies only says which.
 
-Examples
---------
 >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 10_000 + Laplace(2.0)
 >>> print(steps.describe())
 10000 x

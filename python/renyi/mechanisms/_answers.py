@@ -30,21 +30,11 @@ class RandomizedResponse(Mechanism):
 
     Any two answers may be those of neighbours, whatever the adjacency.
 
-    Parameters
-    ----------
-    p : float
-        Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
-        probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
-    choices : int
-        Number of answers, at least 1; a single one is always given.
+    Args:
+        p: Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
+            probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
+        choices: Number of answers, at least 1; a single one is always given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> RandomizedResponse(0.75)
     RandomizedResponse(p=0.75, choices=2)
     """
@@ -87,23 +77,15 @@ class Exponential(Mechanism):
     and so is report-noisy-max with Gumbel noise of scale 2 Delta / epsilon. Delta is the
     sensitivity of the utilities u under the accountant's adjacency.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf].
+    Args:
+        epsilon: In [0, inf].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number in [0, inf].
+    Raises:
+        TypeError, ValueError: If it is not a number in [0, inf].
 
-    References
-    ----------
-    Durfee, Rogers 2019, arXiv 1905.04273 (bounded range); Dong, Durfee, Rogers 2020,
-    arXiv 1909.13830.
+    Source: Durfee, Rogers 2019, arXiv 1905.04273 (bounded range); Dong, Durfee, Rogers 2020, arXiv
+    1909.13830.
 
-    Examples
-    --------
     >>> Exponential(0.5)
     Exponential(epsilon=0.5)
     """

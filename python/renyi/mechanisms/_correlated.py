@@ -56,23 +56,16 @@ class MatrixMechanism(Equivalent):
     record by itself. Where batches are cut, it is a `TruncatedPoissonSampled` one, of records that
     are replaced. With fewer groups only Monte Carlo estimates are known, and it is refused.
 
-    Parameters
-    ----------
-    strategy : renyi.matrix.Strategy
-        The matrix C.
-    noise_multiplier : float
-        Standard deviation of z over the clipping norm, in [0, inf]: not yet divided by a
-        sensitivity.
-    participation : renyi.matrix.Participation
-        In which steps a record may take part; by default in one.
+    Args:
+        strategy: The matrix C.
+        noise_multiplier: Standard deviation of z over the clipping norm, in [0, inf]: not yet
+            divided by a sensitivity.
+        participation: In which steps a record may take part; by default in one.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or no bound is known for both together.
+    Raises:
+        TypeError, ValueError: If an argument is not permitted, or no bound is known for both
+            together.
 
-    Examples
-    --------
     >>> from renyi.matrix import BandedToeplitz, CyclicPoisson, MinSeparation
     >>> strategy = BandedToeplitz(2000, [1.0, 0.5])
     >>> run = MatrixMechanism(strategy, 4.0, MinSeparation(500))
@@ -197,24 +190,13 @@ class TreeAggregation(Equivalent):
     participation. A record enters at most `depth` nodes, hence the tree is one Gaussian mechanism,
     of the multiplier `effective_noise_multiplier`.
 
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation of the noise of a node over the L2 sensitivity of a step, in [0, inf].
-    steps : int
-        Length of the stream, at least 1.
+    Args:
+        noise_multiplier: Standard deviation of the noise of a node over the L2 sensitivity of a
+            step, in [0, inf].
+        steps: Length of the stream, at least 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Kairouz et al. 2021, arXiv 2103.00039 (DP-FTRL); Dwork, Naor, Pitassi, Rothblum 2010.
 
-    References
-    ----------
-    Kairouz et al. 2021, arXiv 2103.00039 (DP-FTRL); Dwork, Naor, Pitassi, Rothblum 2010.
-
-    Examples
-    --------
     >>> TreeAggregation(8.0, 1000).depth
     10
     """
@@ -241,8 +223,6 @@ class TreeAggregation(Equivalent):
     def effective_noise_multiplier(self) -> float:
         """``noise_multiplier / sqrt(depth)``, of the tree as one Gaussian mechanism, rounded down.
 
-        Examples
-        --------
         >>> round(TreeAggregation(8.0, 1000).effective_noise_multiplier, 6)
         2.529822
         """
@@ -266,22 +246,17 @@ class CorrelatedGaussian(Equivalent):
     It is a `Gaussian` whose sensitivity over noise is the largest Mahalanobis norm
     (v^T covariance^-1 v)^(1/2) of a vector v by which one record may move the result.
 
-    Parameters
-    ----------
-    covariance : array_like of float, shape (n, n)
-        Of the noise, n in [1, 32]; symmetric and positive definite, exactly.
-    moves : array_like of float, shape (k, n)
-        Vectors. What the presence of one record moves the result by must lie in the convex hull of
-        these and their negatives, which is where the norm is largest at one of them.
+    Args:
+        covariance (array_like of float, shape (n, n)): Of the noise, n in [1, 32]; symmetric and
+            positive definite, exactly.
+        moves (array_like of float, shape (k, n)): Vectors. What the presence of one record moves
+            the result by must lie in the convex hull of these and their negatives, which is where
+            the norm is largest at one of them.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not finite, the shapes do not fit, or the covariance is not symmetric and
-        positive definite.
+    Raises:
+        TypeError, ValueError: If a number is not finite, the shapes do not fit, or the covariance
+            is not symmetric and positive definite.
 
-    Examples
-    --------
     Two sums that a record moves by at most 1 each, in either direction:
 
     >>> release = CorrelatedGaussian([[4.0, 1.0], [1.0, 4.0]], moves=[[1.0, 1.0], [1.0, -1.0]])

@@ -47,34 +47,20 @@ KEPT = 4  # data sets of the lower end
 class Shuffled(Mechanism):
     """One report of every user, in an order that says nothing of who sent which.
 
-    Parameters
-    ----------
-    randomizer : PureDP, RandomizedResponse or LocalRandomizer
-        What every user runs, the same for all. `PureDP`, of an epsilon up to 30: any that is so
-        private; it may differ from place to place in the order in which shuffled users report, and
-        depend on the reports before, but not on who the user is.
-    users : int
-        Number of reports, in [1, 10^9]; it is public.
+    Args:
+        randomizer: What every user runs, the same for all. `PureDP`, of an epsilon up to 30: any
+            that is so private; it may differ from place to place in the order in which shuffled
+            users report, and depend on the reports before, but not on who the user is.
+        users: Number of reports, in [1, 10^9]; it is public.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     Holds for replaced records only: the number of reports is public. Upper ends are those of the
     privacy blanket (of the stronger clones for `PureDP`), lower ends those of all other users
     holding one input, the best of some. One round is answered by the formula itself, to about 1e-5
     of delta; several, and other mechanisms beside it, by pairs through points of it.
 
-    References
-    ----------
-    Balle, Bell, Gascón, Nissim 2019, arXiv 1903.02837, Lemma 5.3. Feldman, McMillan, Talwar 2022,
-    arXiv 2208.04591, Theorem 3.1 (stronger clones).
+    Source: Balle, Bell, Gascón, Nissim 2019, arXiv 1903.02837, Lemma 5.3. Feldman, McMillan, Talwar
+    2022, arXiv 2208.04591, Theorem 3.1 (stronger clones).
 
-    Examples
-    --------
     >>> from renyi import PLDAccountant
     >>> from renyi.mechanisms import PureDP
     >>> accountant = PLDAccountant(adjacency="replace_one").compose(Shuffled(PureDP(2.0), 100_000))

@@ -81,22 +81,15 @@ def assumptions_of(
 ) -> dict[str, tuple[str, ...]]:
     """Return the assumptions of a guarantee for a mechanism, as sentences by their topic.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        All that was released.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    general : bool
-        Whether rates and sizes are left out, as for a table of mechanisms that differ in them.
+    Args:
+        mechanism: All that was released.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+        general: Whether rates and sizes are left out, as for a table of mechanisms that differ in
+            them.
 
-    Returns
-    -------
-    dict of tuple of str
+    Returns:
         Of "sampling", "adjacency", "noise", perhaps "selection", and "release".
 
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian, PoissonSampled
     >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 100 + Gaussian(30.0) * 50
     >>> for sentence in assumptions_of(steps, "add_remove")["sampling"]:

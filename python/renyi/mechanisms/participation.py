@@ -25,10 +25,8 @@ class SinglePass:
 class FixedEpochs:
     """Epochs of ``period`` steps, and a record in the same step of each: i, i + period, and so on.
 
-    Parameters
-    ----------
-    period : int
-        Steps of an epoch, at least 1.
+    Args:
+        period: Steps of an epoch, at least 1.
     """
 
     period: int
@@ -46,12 +44,9 @@ class MinSeparation:
 
     Other libraries count the steps between them, j - i - 1: their number is smaller by one.
 
-    Parameters
-    ----------
-    separation : int
-        At least 1: any steps, at most ``count`` of them.
-    count : int, optional
-        At least 1; by default as many as fit into the steps.
+    Args:
+        separation: At least 1: any steps, at most ``count`` of them.
+        count: At least 1; by default as many as fit into the steps.
     """
 
     separation: int
@@ -74,15 +69,12 @@ class CyclicPoisson:
     When it is the group's turn, the record takes part with probability ``sample_rate``, as in
     `renyi.samplers.CyclicPoissonSampler`.
 
-    Parameters
-    ----------
-    sample_rate : float
-        In [0, 1].
-    cycle_length : int
-        Number of groups, at least 1 and at least the bands of the strategy.
-    batch_limit, group_size : int, optional
-        Both or none: the largest batch, to which samples are cut, and the records of every group,
-        which are of one size, at least 1. It is public then: not with "add_remove" adjacency.
+    Args:
+        sample_rate: In [0, 1].
+        cycle_length: Number of groups, at least 1 and at least the bands of the strategy.
+        batch_limit, group_size: Both or none: the largest batch, to which samples are cut, and the
+            records of every group, which are of one size, at least 1. It is public then: not with
+            "add_remove" adjacency.
     """
 
     sample_rate: float
@@ -116,16 +108,13 @@ class BallsInBins:
     Records choose independently of each other; bin j has its turn in the steps j, j + batches, and
     so on, as in `renyi.samplers.BallsInBinsSampler` with bins that are kept.
 
-    Parameters
-    ----------
-    batches : int
-        The number of bins, batches to an epoch: at least 1, at most the steps of the strategy.
-    stride : int, optional
-        In [1, batches / block]: guarantees are those of bins whose number modulo the stride is
-        published, which leaves bins that share less. By default the best of several.
-    block : int
-        A divisor of ``batches``, with a stride: what is published is the number of the block of so
-        many adjacent bins modulo the stride. By default blocks of one bin.
+    Args:
+        batches: The number of bins, batches to an epoch: at least 1, at most the steps of the
+            strategy.
+        stride: In [1, batches / block]: guarantees are those of bins whose number modulo the stride
+            is published, which leaves bins that share less. By default the best of several.
+        block: A divisor of ``batches``, with a stride: what is published is the number of the block
+            of so many adjacent bins modulo the stride. By default blocks of one bin.
     """
 
     batches: int
@@ -191,14 +180,13 @@ class Overlaps(NamedTuple):
 
     Attributes that end in "most" are rounded up, those that end in "least" down.
 
-    Attributes
-    ----------
-    unit : float
-        A power of 2, in units of the clipped contribution: the others are in units of its square.
-    own_most, own_least : float
-        The squared norm of what one bin moves, of the worst bin and of the best.
-    shared_most, shared_least : tuple of float
-        The largest and the smallest inner product of two bins that are 1, 2, ... apart.
+    Attributes:
+        unit: A power of 2, in units of the clipped contribution: the others are in units of its
+            square.
+        own_most, own_least: The squared norm of what one bin moves, of the worst bin and of the
+            best.
+        shared_most, shared_least: The largest and the smallest inner product of two bins that are
+            1, 2, ... apart.
     """
 
     unit: float

@@ -60,8 +60,6 @@ def rdp_poisson(
     whole orders the larger of the lines through the two before and the two behind. Upper bounds are
     cut at log(1 + q (e^largest_loss - 1)), which holds at every order. q = 1 is the base itself.
 
-    Examples
-    --------
     >>> from functools import partial
     >>> from renyi.reference import rdp_gaussian
     >>> base = partial(rdp_gaussian, 1)
@@ -293,8 +291,6 @@ def rdp_repeat_and_select(
     log(e^-mean + mean e^{(alpha-1)(D + mean delta)})/(alpha - 1). Divergences grow with the order,
     so the least value at an order not below alpha is a bound too.
 
-    Examples
-    --------
     >>> from functools import partial
     >>> from renyi.reference import rdp_gaussian
     >>> base = partial(rdp_gaussian, 2)

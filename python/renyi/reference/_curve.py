@@ -148,35 +148,22 @@ def delta(steps: Steps, epsilon: Number, direction: Direction = "remove", digits
     with P and Q the joint distributions of all outputs: P that of the larger data set for "remove",
     that of the smaller one for "add". Sensitivity 1, neighbours differ by one record.
 
-    Parameters
-    ----------
-    steps
-        Triples (sampling rate in [0, 1], noise multiplier > 0, count >= 1). Floats are exact binary
-        numbers; strings and fractions are taken as written.
-    epsilon
-        Any finite real number, below zero too.
-    direction
-        "remove" or "add".
-    digits
-        Relative accuracy of the result, in decimal digits.
+    Args:
+        steps: Triples (sampling rate in [0, 1], noise multiplier > 0, count >= 1). Floats are exact
+            binary numbers; strings and fractions are taken as written.
+        epsilon: Any finite real number, below zero too.
+        direction: "remove" or "add".
+        digits: Relative accuracy of the result, in decimal digits.
 
-    Returns
-    -------
-    mpmath.mpf
+    Returns:
+        mpmath.mpf.
 
-    Raises
-    ------
-    ValueError
-        An argument is outside its range.
-    ArithmeticError
-        Two contours with two discretisations did not agree to the digits asked for.
+    Raises:
+        ArithmeticError: Two contours with two discretisations did not agree to the digits asked
+            for.
 
-    Notes
-    -----
     Seconds a value; minutes where few steps with small q make the transform decay slowly.
 
-    Examples
-    --------
     >>> import mpmath
     >>> mpmath.nstr(delta([(1, 1, 1)], 1, digits=15), 15)
     '0.126936737506644'

@@ -77,20 +77,13 @@ def rdp(
 ) -> Any:
     """Divergence of order alpha of a pair, Poisson-sampled at rate q.
 
-    Parameters
-    ----------
-    pair
-        Made by `laplace_pair` and the like.
-    alpha
-        Order, real, finite and at least 1, where it is the Kullback-Leibler divergence.
-    q
-        In [0, 1]; 1: without sampling. A pair with infinite losses has q in {0, 1}.
-    direction
-        "remove" has the mixture (1-q) Q + q P in the first argument, "add" in the second, where Q
-        is the output without the record.
+    Args:
+        pair: Made by `laplace_pair` and the like.
+        alpha: Order, real, finite and at least 1, where it is the Kullback-Leibler divergence.
+        q: In [0, 1]; 1: without sampling. A pair with infinite losses has q in {0, 1}.
+        direction: "remove" has the mixture (1-q) Q + q P in the first argument, "add" in the
+            second, where Q is the output without the record.
 
-    Examples
-    --------
     >>> round(float(rdp(laplace_pair(2), 2)), 12), round(float(rdp(laplace_pair(2), 1)), 12)
     (0.200303896174, 0.106530659713)
     >>> for way in "remove", "add":

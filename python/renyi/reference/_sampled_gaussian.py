@@ -60,35 +60,24 @@ def log_a(q: Number, sigma: Number, alpha: Number, digits: int = 50, derivative:
               \left(\frac{\mu(z)}{\mu_0(z)}\right)^{\alpha} dz, \quad
               \mu_0 = N(0, \sigma^2), \quad \mu = (1-q) \mu_0 + q N(1, \sigma^2)
 
-    Parameters
-    ----------
-    q, sigma
-        Sampling rate in [0, 1] and noise multiplier > 0. Floats are exact binary numbers; strings
-        and fractions are taken as written, so ``"0.1"`` is one tenth.
-    alpha
-        Order: real, <= 0 or >= 1, or complex. The logarithm of a complex moment is the principal
-        one.
-    digits
-        Relative accuracy of the result, in decimal digits.
-    derivative
-        1: the first derivative in alpha, the tilted mean E[L e^{alpha L}]/E[e^{alpha L}], at
-        alpha = 1 the Kullback-Leibler divergence. 2: the second, the variance of L under the
-        tilted density.
+    Args:
+        q, sigma: Sampling rate in [0, 1] and noise multiplier > 0. Floats are exact binary numbers;
+            strings and fractions are taken as written, so ``"0.1"`` is one tenth.
+        alpha: Order: real, <= 0 or >= 1, or complex. The logarithm of a complex moment is the
+            principal one.
+        digits: Relative accuracy of the result, in decimal digits.
+        derivative: 1: the first derivative in alpha, the tilted mean E[L e^{alpha L}]/E[e^{alpha
+            L}], at alpha = 1 the Kullback-Leibler divergence. 2: the second, the variance of L
+            under the tilted density.
 
-    Returns
-    -------
-    mpmath.mpf or mpmath.mpc
+    Returns:
+        mpmath.mpf or mpmath.mpc.
 
-    Raises
-    ------
-    ValueError
-        An argument is outside its range.
-    ArithmeticError
-        Two evaluations did not agree to the digits asked for, or a complex order makes the
-        integrand turn so often that the moment is hopelessly small against A(Re alpha).
+    Raises:
+        ArithmeticError: Two evaluations did not agree to the digits asked for, or a complex order
+            makes the integrand turn so often that the moment is hopelessly small against A(Re
+            alpha).
 
-    Examples
-    --------
     >>> import mpmath
     >>> mpmath.nstr(log_a(0.01, 1.0, 2), 16)
     '0.0001718134220745479'
@@ -164,13 +153,9 @@ def rdp_sampled_gaussian_bound(q: Number, sigma: Number, alpha: Number, digits: 
 
     The factor of alpha in the last line is positive: e^L q alpha = q alpha + alpha/(alpha - 1) > 1.
 
-    Raises
-    ------
-    ValueError
-        A condition does not hold; the message names it.
+    Raises:
+        ValueError: A condition does not hold; the message names it.
 
-    Examples
-    --------
     >>> import mpmath
     >>> mpmath.nstr(rdp_sampled_gaussian_bound(0.01, 4.0, 8), 5)
     '0.0001'

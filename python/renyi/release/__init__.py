@@ -6,8 +6,6 @@ noise is drawn: the sensitivity holds in exact arithmetic, the noise is ideal an
 
 `randomize` draws reports of local randomizers instead, which `renyi.Shuffled` accounts for.
 
-Examples
---------
 >>> import numpy as np
 >>> from renyi import PrivacyFilter
 >>> releases = Releases(PrivacyFilter(epsilon=1.0, delta=1e-6))

@@ -27,23 +27,16 @@ class Grid:
     of integers; the discrete Gaussian is added in integers. No step rounds but the record's own,
     which `sensitivity` counts.
 
-    Parameters
-    ----------
-    spacing : float
-        A power of two in [2^-500, 2^500].
+    Args:
+        spacing: A power of two in [2^-500, 2^500].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not.
+    Raises:
+        TypeError, ValueError: If it is not.
 
-    References
-    ----------
+    Source:
     Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Theorem 14; Kairouz, Liu, Steinke 2021, arXiv
     2102.06387.
 
-    Examples
-    --------
     >>> from renyi.noise import add_discrete_gaussian_noise
     >>> grid = Grid(2.0**-20)
     >>> total = grid.sum(np.array([[0.6, 0.8], [1.0, 0.0]]))
@@ -76,26 +69,19 @@ class Grid:
     ) -> npt.NDArray[np.int64]:
         """Round every row, times its factor, to the grid and sum, in spacings.
 
-        Parameters
-        ----------
-        rows : array of shape (B, D)
-            float32 or float64.
-        factors : array of shape (B,), optional
-            What each row is multiplied by, as clipping does; 1 by default. Rows of factor 0 count
-            nothing, whatever they hold.
-        out : array of shape (D,), int64, optional
-            What the sum is added to.
-        threads : int, optional
-            By default one for each processor. The result does not depend on it.
-        nonfinite : {"zero", "raise"}
-            A row with NaN or infinity, or with such a factor, counts nothing: as for
-            `clip_and_sum`, an error would tell the world about a record. "raise" is for debugging
-            without private data.
+        Args:
+            rows (array of shape (B, D)): float32 or float64.
+            factors (array of shape (B,)): What each row is multiplied by, as clipping does; 1 by
+                default. Rows of factor 0 count nothing, whatever they hold.
+            out (array of shape (D,), int64): What the sum is added to.
+            threads: By default one for each processor. The result does not depend on it.
+            nonfinite ({"zero", "raise"}): A row with NaN or infinity, or with such a factor, counts
+                nothing: as for `clip_and_sum`, an error would tell the world about a record.
+                "raise" is for debugging without private data.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not permitted, or an entry is 2^50 spacings or more.
+        Raises:
+            TypeError, ValueError: If an argument is not permitted, or an entry is 2^50 spacings or
+                more.
         """
         refuse_masked(rows, "rows")
         matrix = np.asarray(rows)

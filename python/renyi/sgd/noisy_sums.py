@@ -78,10 +78,9 @@ class CorrelatedNoise:
 
         Batches that were left out are steps without records, whose noise is drawn all the same.
 
-        Raises
-        ------
-        RuntimeError
-            If the noise of this step has been used, or is beyond what chance explains.
+        Raises:
+            RuntimeError: If the noise of this step has been used, or is beyond what chance
+                explains.
         """
         for stream, array in zip(self._streams, arrays, strict=True):
             if stream.step >= batch:
@@ -365,31 +364,21 @@ def noisy_clipped_sum(
     beforehand, or let `DPSGD` do so. Divide by a public number only: not by the rows of a Poisson
     batch.
 
-    Parameters
-    ----------
-    grads, max_grad_norm, clipping, stability, out, threads, nonfinite
-        As for `clip_and_sum`.
-    dtype : dtype, optional
-        Of the result, as for `clip_and_sum`. Sum and noise are in double precision, and the noisy
-        sum is rounded for float32.
-    noise_multiplier : float
-        Standard deviation of the noise over the largest joint norm of a clipped row, in [0, inf).
-    generator : SecureGenerator or numpy.random.Generator, optional
-        As for `add_gaussian_noise`.
+    Args:
+        grads, max_grad_norm, clipping, stability, out, threads, nonfinite: As for `clip_and_sum`.
+        dtype: Of the result, as for `clip_and_sum`. Sum and noise are in double precision, and the
+            noisy sum is rounded for float32.
+        noise_multiplier: Standard deviation of the noise over the largest joint norm of a clipped
+            row, in [0, inf).
+        generator (SecureGenerator or numpy.random.Generator): As for `add_gaussian_noise`.
 
-    Returns
-    -------
-    array or list of arrays
+    Returns:
         As the gradients were given. Without rows it is noise alone.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above. ``out`` is untouched then. After an interruption it is zero,
-        and never a sum without noise.
+    Raises:
+        TypeError, ValueError: If an argument is not as above. ``out`` is untouched then. After an
+            interruption it is zero, and never a sum without noise.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> grads = np.random.default_rng(1).normal(size=(256, 1000))
     >>> noisy = noisy_clipped_sum(grads, 1.0, 2.0)

@@ -56,28 +56,16 @@ class ClipGroups:
     as much as that of one multiplier z with :math:`z^{-2} = \sum_g (C_g / \sigma_g)^2`: divided by
     :math:`\sigma_g`, all of it is one Gaussian mechanism.
 
-    Parameters
-    ----------
-    of : sequence of int
-        The group of each array: numbers from 0 on, each of them used.
-    shares : sequence of float, optional
-        To which the norms of the groups are proportional, in [2^-20, 2^20]; by default all equal.
-    noise : sequence of float, optional
-        To which the deviations of their noise are proportional, in [2^-20, 2^20]; by default all
-        equal. Where they are the shares, no group has more noise beside its norm than another. Not
-        on a grid.
+    Args:
+        of: The group of each array: numbers from 0 on, each of them used.
+        shares: To which the norms of the groups are proportional, in [2^-20, 2^20]; by default all
+            equal.
+        noise: To which the deviations of their noise are proportional, in [2^-20, 2^20]; by default
+            all equal. Where they are the shares, no group has more noise beside its norm than
+            another. Not on a grid.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+    Source: McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot, Kairouz 2018, arXiv 1812.06210.
 
-    References
-    ----------
-    McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot, Kairouz 2018, arXiv 1812.06210.
-
-    Examples
-    --------
     >>> groups = ClipGroups((0, 0, 1), shares=(3.0, 4.0))  # two arrays, and one
     >>> [round(bound, 9) for bound in groups.bounds(1.0)]
     [0.6, 0.8]

@@ -34,20 +34,10 @@ class Schedule:
     As a learning rate it is the rate of each step. As the ``noise_schedule`` or ``clip_schedule``
     of a `TrainingPlan` it is a factor of the number of the plan.
 
-    Parameters
-    ----------
-    starts : sequence of int
-        The first steps of the pieces, increasing, from 1 on, with which steps are counted.
-    values : sequence of float
-        Of the pieces: finite and not negative. The last one stays.
+    Args:
+        starts: The first steps of the pieces, increasing, from 1 on, with which steps are counted.
+        values: Of the pieces: finite and not negative. The last one stays.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
     >>> half = Schedule((1, 501), (1.0, 0.5))
     >>> half.at(500), half.at(501), half.at(10_000)
     (1.0, 0.5, 0.5)
@@ -163,22 +153,11 @@ class SGD(UpdateRule):
 
     .. math:: v \leftarrow m v + g, \qquad w \leftarrow w - \eta (v + \lambda w)
 
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        :math:`\eta` in [0, inf).
-    momentum : float
-        :math:`m` in [0, 1).
-    weight_decay : float
-        :math:`\lambda` in [0, inf).
+    Args:
+        learning_rate: :math:`\eta` in [0, inf).
+        momentum: :math:`m` in [0, 1).
+        weight_decay: :math:`\lambda` in [0, inf).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
-
-    Examples
-    --------
     >>> rule = SGD(0.5)
     >>> w = np.array([1.0])
     >>> rule.update(w, np.array([0.2]), [], 1)
@@ -221,26 +200,13 @@ class Adam(UpdateRule):
               v \leftarrow \beta_2 v + (1 - \beta_2) g^2, \quad
               w \leftarrow w - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + s}
 
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        :math:`\eta` in [0, inf).
-    beta1, beta2 : float
-        In [0, 1).
-    stability : float
-        :math:`s` in (0, inf).
+    Args:
+        learning_rate: :math:`\eta` in [0, inf).
+        beta1, beta2: In [0, 1).
+        stability: :math:`s` in (0, inf).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
+    Source: Kingma, Ba 2014, arXiv 1412.6980, Algorithm 1.
 
-    References
-    ----------
-    Kingma, Ba 2014, arXiv 1412.6980, Algorithm 1.
-
-    Examples
-    --------
     >>> w = np.array([1.0, 1.0])
     >>> moments = [np.zeros(2), np.zeros(2)]
     >>> Adam(0.1).update(w, np.array([5.0, -0.01]), moments, 1)
@@ -285,24 +251,12 @@ class AdamW(Adam):
 
     comes before the step.
 
-    Parameters
-    ----------
-    learning_rate, beta1, beta2, stability
-        As for `Adam`.
-    weight_decay : float
-        :math:`\lambda` in [0, inf).
+    Args:
+        learning_rate, beta1, beta2, stability: As for `Adam`.
+        weight_decay: :math:`\lambda` in [0, inf).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
+    Source: Loshchilov, Hutter 2019, arXiv 1711.05101.
 
-    References
-    ----------
-    Loshchilov, Hutter 2019, arXiv 1711.05101.
-
-    Examples
-    --------
     >>> w = np.array([1.0, 1.0])
     >>> moments = [np.zeros(2), np.zeros(2)]
     >>> AdamW(0.1, weight_decay=0.5).update(w, np.array([5.0, -0.01]), moments, 1)
@@ -329,27 +283,14 @@ class AdamBC(Adam):
     .. math:: w \leftarrow w - \eta \frac{m / (1 - \beta_1^t)}
               {\sqrt{\max(v / (1 - \beta_2^t) - \Phi, \, s^2)}}
 
-    Parameters
-    ----------
-    learning_rate, beta1, beta2
-        As for `Adam`.
-    stability : float
-        :math:`s` in (0, inf): what a root of less counts as.
-    noise_std : float
-        :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry of the
-        gradient: noise multiplier times clipping norm over the expected batch size.
+    Args:
+        learning_rate, beta1, beta2: As for `Adam`.
+        stability: :math:`s` in (0, inf): what a root of less counts as.
+        noise_std: :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry
+            of the gradient: noise multiplier times clipping norm over the expected batch size.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
+    Source: Tang, Shpilevskiy, Lécuyer 2023, arXiv 2312.14334, Algorithm 1.
 
-    References
-    ----------
-    Tang, Shpilevskiy, Lécuyer 2023, arXiv 2312.14334, Algorithm 1.
-
-    Examples
-    --------
     >>> w, moments = np.array([1.0]), [np.zeros(1), np.zeros(1)]
     >>> AdamBC(0.1, noise_std=4.0).update(w, np.array([5.0]), moments, 1)
     >>> w.round(6)  # 0.1 times 5 / 3

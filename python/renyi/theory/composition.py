@@ -3,8 +3,6 @@
 Every mechanism may be chosen in the light of what the others released unless "independent" is said.
 The adjacency is that of the guarantees put in. What is handed out is rounded to the safe side.
 
-Examples
---------
 >>> total = advanced_composition(0.017, 1e-6, delta=1e-8, count=100)
 >>> round(total.epsilon, 3), f"{total.delta:.2e}"
 (0.938, '2.00e-06')
@@ -56,26 +54,16 @@ def basic_composition(
 ) -> Guarantee:
     """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums.
 
-    Parameters
-    ----------
-    epsilon : array_like of float
-        In [0, inf].
-    delta : array_like of float
-        In [0, 1].
-    count : array_like of int
-        How often each is used; the three broadcast.
+    Args:
+        epsilon: In [0, inf].
+        delta: In [0, 1].
+        count: How often each is used; the three broadcast.
 
-    Returns
-    -------
-    Guarantee
+    Returns:
         Both rounded up, delta at most 1.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
+    Source: "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
 
-    Examples
-    --------
     >>> total = basic_composition([0.5, 0.25], [1e-6, 0.0], [2, 4])
     >>> round(total.epsilon, 12), round(total.delta, 12)
     (2.0, 2e-06)
@@ -108,30 +96,21 @@ def _total(counts: list[float], values: list[float]) -> float:
 def mean_loss_bound(epsilon: float, *, sharp: bool = True, both: bool = False) -> float:
     """Bound the mean of the privacy loss of an epsilon-private mechanism.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf].
-    sharp : bool
-        The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
-        a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
-        epsilon^2 / log 2.
-    both : bool
-        Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or epsilon (exp(epsilon)
-        - 1).
+    Args:
+        epsilon: In [0, inf].
+        sharp: The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
+            a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
+            epsilon^2 / log 2.
+        both:
+            Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or
+            epsilon (exp(epsilon) - 1).
 
-    Returns
-    -------
-    float
+    Returns:
         Rounded up.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claims 11 and 12; the sharp one is the divergence of the two-point
-    pair that dominates all others (Kairouz, Oh, Viswanath 2015).
+    Source: "A Tail of Two Densities", Claims 11 and 12; the sharp one is the divergence of the
+    two-point pair that dominates all others (Kairouz, Oh, Viswanath 2015).
 
-    Examples
-    --------
     >>> round(mean_loss_bound(0.5), 4), round(mean_loss_bound(0.5, sharp=False), 4)
     (0.1225, 0.3244)
     """
@@ -164,36 +143,24 @@ def advanced_composition(
 ) -> Guarantee:
     """Compose by the concentration of the privacy loss around its mean.
 
-    Parameters
-    ----------
-    epsilon : array_like of float
-        In [0, inf).
-    slack : float, optional
-        The probability beta, in (0, 1), with which the loss may exceed the new epsilon.
-    target_epsilon : float, optional
-        The new epsilon itself, in [0, inf]. One of both has to be given.
-    delta : array_like of float
-        In [0, 1].
-    count : array_like of int
-        How often each is used; broadcasts with ``epsilon`` and ``delta``.
-    form : {"adaptive", "independent", "sharp"}
-        With a = `mean_loss_bound` without ``sharp``: sum a_i + sqrt(2 log(1/beta) sum w_i^2) where
-        w = epsilon + a for "adaptive" and w = epsilon for "independent", which is stated for
-        mechanisms chosen beforehand. "sharp" is the latter with the sharp a, and holds for adaptive
-        choices too: a loss given the past lies in an interval of length 2 epsilon.
+    Args:
+        epsilon: In [0, inf).
+        slack: The probability beta, in (0, 1), with which the loss may exceed the new epsilon.
+        target_epsilon: The new epsilon itself, in [0, inf]. One of both has to be given.
+        delta: In [0, 1].
+        count: How often each is used; broadcasts with ``epsilon`` and ``delta``.
+        form ({"adaptive", "independent", "sharp"}): With a = `mean_loss_bound` without ``sharp``:
+            sum a_i + sqrt(2 log(1/beta) sum w_i^2) where w = epsilon + a for "adaptive" and w =
+            epsilon for "independent", which is stated for mechanisms chosen beforehand. "sharp" is
+            the latter with the sharp a, and holds for adaptive choices too: a loss given the past
+            lies in an interval of length 2 epsilon.
 
-    Returns
-    -------
-    Guarantee
+    Returns:
         Rounded up: that epsilon, and beta + sum delta_i, at most 1. With a target beta is
         exp(-(target - sum a_i)^2 / (2 sum w_i^2)), and 1 where the target is below the mean.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claims 14 and 17 (independent), 16 and 18 (adaptive); (6.99).
+    Source: "A Tail of Two Densities", Claims 14 and 17 (independent), 16 and 18 (adaptive); (6.99).
 
-    Examples
-    --------
     >>> for form in "independent", "adaptive", "sharp":
     ...     print(f"{advanced_composition(0.1, 1e-6, count=100, form=form).epsilon:.3f}")
     6.308
@@ -261,26 +228,17 @@ def best_split(
 ) -> Split:
     """Divide delta between the mechanisms and the concentration of their loss, at least epsilon.
 
-    Parameters
-    ----------
-    epsilon_at : callable
-        The epsilon of one mechanism at a given delta in (0, 1): its privacy curve, or an upper
-        bound.
-    delta : float
-        Of the composition, in (0, 1).
-    count : int
-        Number of uses, at least 1.
-    form : {"adaptive", "independent", "sharp"}
-        As in `advanced_composition`.
+    Args:
+        epsilon_at: The epsilon of one mechanism at a given delta in (0, 1): its privacy curve, or
+            an upper bound.
+        delta: Of the composition, in (0, 1).
+        count: Number of uses, at least 1.
+        form ({"adaptive", "independent", "sharp"}): As in `advanced_composition`.
 
-    Returns
-    -------
-    Split
+    Returns:
         Each mechanism may use ``step_delta`` = (delta - slack)/count, rounded down. The search may
         miss the best division by a little; what it returns is a guarantee.
 
-    Examples
-    --------
     >>> from renyi import special
     >>> curve = lambda delta: float(special.gaussian_epsilon_upper(0.02, delta))
     >>> best = best_split(curve, 1e-5, 100)
@@ -317,37 +275,24 @@ def optimal_composition(
 
     The yardstick of all others: no bound from epsilon and delta alone is smaller.
 
-    Parameters
-    ----------
-    epsilon : float
-        Of each, in [0, inf).
-    count : int
-        From 0 to 1e9.
-    delta : float
-        Of each, in [0, 1].
-    target_epsilon : float, optional
-        Of the composition, in [0, inf].
-    target_delta : float, optional
-        Of the composition, in [0, 1]. One of both has to be given.
+    Args:
+        epsilon: Of each, in [0, inf).
+        count: From 0 to 1e9.
+        delta: Of each, in [0, 1].
+        target_epsilon: Of the composition, in [0, inf].
+        target_delta: Of the composition, in [0, 1]. One of both has to be given.
 
-    Returns
-    -------
-    Guarantee
+    Returns:
         Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more for more of them and
         where the target is next to the largest loss or ``epsilon`` next to 0; an epsilon is
         infinite where the probability that a mechanism fails exceeds the target.
 
-    Notes
-    -----
     The worst case is ``count`` coins of bias exp(epsilon)/(1 + exp(epsilon)), revealed outright
     with probability delta each. It covers adaptive choices, and `renyi.PLDAccountant` composes it.
 
-    References
-    ----------
-    Kairouz, Oh, Viswanath 2015, "The Composition Theorem for Differential Privacy", Theorem 3.3.
+    Source: Kairouz, Oh, Viswanath 2015, "The Composition Theorem for Differential Privacy", Theorem
+    3.3.
 
-    Examples
-    --------
     >>> f"{optimal_composition(0.1, 100, target_epsilon=4.0).delta:.4e}"
     '3.4223e-05'
     >>> round(optimal_composition(0.1, 100, target_delta=1e-6).epsilon, 4)

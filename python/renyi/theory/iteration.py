@@ -24,8 +24,6 @@ place of the record.
 Sordello, Bu, Dong 2021, arXiv 2106.11767, after Feldman, Mironov, Talwar, Thakurta 2018 (arXiv
 1808.06651) and Asoodeh, Diaz, Calmon 2020 (arXiv 2001.06546).
 
-Examples
---------
 >>> import math
 >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0, noise="laplace")
 >>> scale = DecayingNoise(descent, c1=1e5, c2=2.0, power=1.0).scale(10**6)
@@ -101,30 +99,21 @@ def _noise_of(noise: Any) -> Noise:
 class NoisyDescent:
     """The descent ``w <- Proj_K(w - step_size * (gradient(w, batch) - Z))``, a batch a step.
 
-    Parameters
-    ----------
-    step_size : float
-        eta, in [1e-75, 1e75]; no more than ``2 / (smoothness + strong_convexity)``, see
-        `step_contraction`.
-    lipschitz : float
-        L, in [1e-75, 1e75]: gradients of two records at one point differ by at most 2L in L2 norm.
-        So it is for losses with gradients of at most L; a regulariser that is the same for all
-        records does not count.
-    diameter : float
-        Of the convex set K, in [1e-75, 1e75].
-    contraction : float
-        M, in [0, 1]: a step without noise multiplies distances by at most M; 1 for convex losses,
-        `step_contraction` for strongly convex ones.
-    noise : {"gaussian", "laplace"}
-        Law of Z: normal in every coordinate, or Laplace, which is for one dimension only. Its scale
-        (standard deviation; b of the density ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds
-        noise of ``step_size`` times it.
-    batch_size : int
-        Records of a batch, whose gradients are averaged; the same for every batch, none of them
-        used in two. At least 1.
+    Args:
+        step_size: eta, in [1e-75, 1e75]; no more than ``2 / (smoothness + strong_convexity)``, see
+            `step_contraction`.
+        lipschitz: L, in [1e-75, 1e75]: gradients of two records at one point differ by at most 2L
+            in L2 norm. So it is for losses with gradients of at most L; a regulariser that is the
+            same for all records does not count.
+        diameter: Of the convex set K, in [1e-75, 1e75].
+        contraction: M, in [0, 1]: a step without noise multiplies distances by at most M; 1 for
+            convex losses, `step_contraction` for strongly convex ones.
+        noise ({"gaussian", "laplace"}): Law of Z: normal in every coordinate, or Laplace, which is
+            for one dimension only. Its scale (standard deviation; b of the density
+            ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds noise of ``step_size`` times it.
+        batch_size: Records of a batch, whose gradients are averaged; the same for every batch, none
+            of them used in two. At least 1.
 
-    Examples
-    --------
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5)
     >>> descent.record_shift, descent.state_shift > 10.0
     (20.0, True)
@@ -173,26 +162,16 @@ def step_contraction(step_size: float, smoothness: float, strong_convexity: floa
     ``sqrt(1 - 2 eta beta rho / (beta + rho))`` for a loss that is beta-smooth and rho-strongly
     convex, as long as ``eta <= 2 / (beta + rho)``.
 
-    Parameters
-    ----------
-    step_size : float
-        eta, in [1e-75, 1e75] and at most ``2 / (smoothness + strong_convexity)``.
-    smoothness : float
-        beta, in [1e-75, 1e75]: the Lipschitz constant of the gradient.
-    strong_convexity : float
-        rho, in [0, smoothness].
+    Args:
+        step_size: eta, in [1e-75, 1e75] and at most ``2 / (smoothness + strong_convexity)``.
+        smoothness: beta, in [1e-75, 1e75]: the Lipschitz constant of the gradient.
+        strong_convexity: rho, in [0, smoothness].
 
-    Returns
-    -------
-    float
+    Returns:
         In [0, 1], rounded up by less than two units in the last place.
 
-    References
-    ----------
-    Nesterov 2004, Theorem 2.1.12; Sordello, Bu, Dong 2021, arXiv 2106.11767.
+    Source: Nesterov 2004, Theorem 2.1.12; Sordello, Bu, Dong 2021, arXiv 2106.11767.
 
-    Examples
-    --------
     >>> step_contraction(0.1, 1.0, 0.0)
     1.0
     >>> round(step_contraction(1.0, 0.5, 0.5), 6)
@@ -223,29 +202,20 @@ def noise_divergence(noise: Noise, epsilon: float, distance: float, scale: float
     With ``r = distance / scale``, for the normal law ``Q(epsilon/r - r/2) - g Q(epsilon/r + r/2)``,
     Q being its upper tail, and for Laplace's ``max(0, 1 - exp((epsilon - r)/2))``.
 
-    Parameters
-    ----------
-    noise : {"gaussian", "laplace"}
-        The law; normal noise may have any dimension, with the distance in L2.
-    epsilon : float
-        In [0, inf].
-    distance : float
-        0 or in [1e-75, 1e151].
-    scale : float
-        Standard deviation, or b of the density ``exp(-|x|/b)/(2b)``; in [1e-75, 1e75].
+    Args:
+        noise ({"gaussian", "laplace"}): The law; normal noise may have any dimension, with the
+            distance in L2.
+        epsilon: In [0, inf].
+        distance: 0 or in [1e-75, 1e151].
+        scale: Standard deviation, or b of the density ``exp(-|x|/b)/(2b)``; in [1e-75, 1e75].
 
-    Returns
-    -------
-    float
+    Returns:
         In [0, 1], rounded up: relatively by less than 1e-14 where it is a normal number, and the
         smallest normal number where it would be below that.
 
-    References
-    ----------
-    Balle, Wang 2018, arXiv 1805.06530, Theorem 8; Sordello, Bu, Dong 2021, arXiv 2106.11767.
+    Source: Balle, Wang 2018, arXiv 1805.06530, Theorem 8; Sordello, Bu, Dong 2021, arXiv
+    2106.11767.
 
-    Examples
-    --------
     >>> round(noise_divergence("gaussian", 1.0, 1.0), 6)
     0.126937
     >>> noise_divergence("laplace", 1.0, 1.0)
@@ -277,23 +247,15 @@ class DecayingNoise:
     although the noise gets less: `shuffled_limit`. With a > 1, 1 - B_j has a finite sum, and so
     delta of an online pass.
 
-    Parameters
-    ----------
-    descent : NoisyDescent
-        The pass they are for; its contraction must not be 0.
-    c1 : float
-        C1, in [1e-75, 1e75]: the larger, the more noise.
-    c2 : float
-        C2, in [1, 1e75] for Laplace and [0, 1e75] for Gaussian noise: the larger, the less noise at
-        first. Laplace noise needs ``c2 >= exp(epsilon/2)`` for a contraction coefficient above 0
-        from the first step on.
-    power : float
-        a, in [1, 100]; delta stays above 0 in the limit for a > 1 only.
-    factor : float
-        In [1e-75, 1e75].
+    Args:
+        descent: The pass they are for; its contraction must not be 0.
+        c1: C1, in [1e-75, 1e75]: the larger, the more noise.
+        c2: C2, in [1, 1e75] for Laplace and [0, 1e75] for Gaussian noise: the larger, the less
+            noise at first. Laplace noise needs ``c2 >= exp(epsilon/2)`` for a contraction
+            coefficient above 0 from the first step on.
+        power: a, in [1, 100]; delta stays above 0 in the limit for a > 1 only.
+        factor: In [1e-75, 1e75].
 
-    Examples
-    --------
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5).scales(3).round(4)
     array([27.1738, 27.1738, 27.1738])
@@ -355,10 +317,8 @@ NoiseScales = float | npt.ArrayLike | DecayingNoise
 def schedule_of(descent: NoisyDescent, noise: Any, n: int | None) -> Schedule:
     """Return the scales of ``n`` steps, or of all: a number, an array of ``n`` or a decaying noise.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If they are none of these, or belong to another law of noise.
+    Raises:
+        TypeError, ValueError: If they are none of these, or belong to another law of noise.
     """
     if isinstance(noise, DecayingNoise):
         if noise.descent.noise != descent.noise:
@@ -392,35 +352,23 @@ def shuffled_pass(
 ) -> float:
     """Return epsilon, delta or the noise scale of a shuffled pass from the other two.
 
-    Parameters
-    ----------
-    descent : NoisyDescent
-        The pass.
-    n : int
-        Number of records, in [1, 2^53].
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In [0, 1].
-    scale : float, optional
-        Of the noise Z of every step, in [1e-75, 1e75].
+    Args:
+        descent: The pass.
+        n: Number of records, in [1, 2^53].
+        epsilon: In [0, inf].
+        delta: In [0, 1].
+        scale: Of the noise Z of every step, in [1e-75, 1e75].
 
-    Returns
-    -------
-    float
+    Returns:
         The one that is not given. delta: in [0, 1], rounded up, relatively by less than 1e-13; no
         less than the smallest normal number unless 0. Epsilon and scale are the smallest with which
         delta is at most the given one; it is not at one smaller by 1e-12 relatively. Epsilon is at
         least 0, and inf for Gaussian noise and a delta below 2.3e-308; the scale at least 1e-75.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, not two of the three are given, or no scale up to 1e75
-        meets the target.
+    Raises:
+        TypeError, ValueError: If an argument is not as above, not two of the three are given, or no
+            scale up to 1e75 meets the target.
 
-    Examples
-    --------
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
     >>> round(shuffled_pass(descent, 10_000, epsilon=1.0, scale=3.0), 6)
     0.000654
@@ -461,31 +409,20 @@ def shuffled_limit(
     is ``c1 exp(epsilon/2)`` for Laplace noise, and twice that for Gaussian noise. A limit, no
     bound: for finite ``n`` delta may be on either side of it.
 
-    Parameters
-    ----------
-    noise : {"gaussian", "laplace"}
-        The law.
-    epsilon : float
-        In [0, 1000].
-    c1 : float, optional
-        C1 of `DecayingNoise`, in [1e-75, 1e75].
-    delta : float, optional
-        In [1e-70, 1). One of both has to be given.
+    Args:
+        noise ({"gaussian", "laplace"}): The law.
+        epsilon: In [0, 1000].
+        c1: C1 of `DecayingNoise`, in [1e-75, 1e75].
+        delta: In [1e-70, 1). One of both has to be given.
 
-    Returns
-    -------
-    float
+    Returns:
         The limit, in [0, 1], right to 1e-14 relatively; or C1, right to 1e-11 relatively and
         rounded so that the limit is at most ``delta``.
 
-    Notes
-    -----
     Approached as 1/n for Laplace noise if ``2 lipschitz step_size >= contraction diameter``, and
     otherwise as n to the power ``-2 lipschitz step_size / (contraction diameter)``; as 1/log n for
     Gaussian noise.
 
-    Examples
-    --------
     >>> import math
     >>> round(math.log10(shuffled_limit("laplace", 1.0, 1e5)), 4)
     -5.2171

@@ -63,25 +63,16 @@ def last_iterate_mu(
 ) -> float:
     """Return mu of the last iterate for any sequence of steps.
 
-    Parameters
-    ----------
-    shifts : array_like of shape (t,)
-        d_k, how far apart the records put the next iterates; 0 where the step does not use them.
-        In [0, 1e75], up to 10^6 of them.
-    contraction : float
-        c, in [0, 1].
-    scale : float
-        s, the standard deviation of the noise of a step, in [1e-75, 1e75], in units of w.
-    diameter : float
-        Of the domain to which iterates are projected, in (0, inf]; inf: none.
+    Args:
+        shifts (array_like of shape (t,)): d_k, how far apart the records put the next iterates; 0
+            where the step does not use them. In [0, 1e75], up to 10^6 of them.
+        contraction: c, in [0, 1].
+        scale: s, the standard deviation of the noise of a step, in [1e-75, 1e75], in units of w.
+        diameter: Of the domain to which iterates are projected, in (0, inf]; inf: none.
 
-    Returns
-    -------
-    float
+    Returns:
         Rounded up.
 
-    Examples
-    --------
     >>> round(last_iterate_mu([1.0] * 100, 0.9, 10.0), 6)
     0.435878
     """
@@ -109,37 +100,26 @@ def epochs_mu(
 ) -> EpochGuarantee:
     """Return the guarantee of epochs in a fixed order of batches, for the worst record.
 
-    Parameters
-    ----------
-    shift : float
-        d: how far apart two records put the next iterate of a step that uses them: for gradients
-        of norm at most L, step size eta and batches of b averaged, 2 eta L / b where a record is
-        replaced. In [1e-75, 1e75].
-    contraction, scale, diameter
-        As for `last_iterate_mu`; the noise eta Z of `NoisyDescent` has the scale eta times Z's.
-    epochs : int
-        E, at least 1.
-    batches : int
-        l, the steps of an epoch, of which one uses the record; 1: gradient descent on all data.
+    Args:
+        shift: d: how far apart two records put the next iterate of a step that uses them: for
+            gradients of norm at most L, step size eta and batches of b averaged, 2 eta L / b where
+            a record is replaced. In [1e-75, 1e75].
+        contraction, scale, diameter: As for `last_iterate_mu`; the noise eta Z of `NoisyDescent`
+            has the scale eta times Z's.
+        epochs: E, at least 1.
+        batches: l, the steps of an epoch, of which one uses the record; 1: gradient descent on all
+            data.
 
-    Returns
-    -------
-    EpochGuarantee
-        By the record of the last batch: one used earlier is hidden better. Without a domain
-        mu^2 s^2/d^2 is 1 + c^(2l-2) (1-c^2)/(1-c^l)^2 (1-c^(l(E-1)))/(1+c^(l(E-1))), for l = 1
+    Returns:
+        By the record of the last batch: one used earlier is hidden better. Without a domain mu^2
+        s^2/d^2 is 1 + c^(2l-2) (1-c^2)/(1-c^l)^2 (1-c^(l(E-1)))/(1+c^(l(E-1))), for l = 1
         (1-c^E)/(1+c^E) (1+c)/(1-c), and E where c is 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or there are more than 10^6 steps.
+    Raises:
+        TypeError, ValueError: If an argument is not permitted, or there are more than 10^6 steps.
 
-    References
-    ----------
-    Bok, Su, Altschuler 2024, arXiv 2403.00278, on NoisyGD and NoisyCGD.
+    Source: Bok, Su, Altschuler 2024, arXiv 2403.00278, on NoisyGD and NoisyCGD.
 
-    Examples
-    --------
     >>> for epochs in 1, 10, 100, 1000:
     ...     run = epochs_mu(0.2, 0.99, 1.0, epochs=epochs, batches=20)
     ...     print(f"{run.mu:.4f} {run.composed:.4f}")
@@ -178,20 +158,13 @@ def shuffled_epochs_delta(
     is at most the mean over positions. The later a record is used the worse: the epochs before the
     last are taken to use it in their last step, over the last one the mean is taken.
 
-    Parameters
-    ----------
-    shift, contraction, scale, epochs, batches, diameter
-        As for `epochs_mu`.
-    epsilon : float
-        In [0, inf].
+    Args:
+        shift, contraction, scale, epochs, batches, diameter: As for `epochs_mu`.
+        epsilon: In [0, inf].
 
-    Returns
-    -------
-    float
+    Returns:
         In [0, 1], rounded up. The order of the last epoch must be secret and uniform.
 
-    Examples
-    --------
     >>> one = epochs_mu(0.2, 0.9, 0.1, epochs=5, batches=20).get_delta(1.0)
     >>> mixed = shuffled_epochs_delta(0.2, 0.9, 0.1, 1.0, epochs=5, batches=20)
     >>> round(one, 4), round(mixed, 4)

@@ -7,8 +7,6 @@ kappa(t)). Moments of compositions add up. Take the larger kappa of both orders 
 adjacency is theirs. `renyi.RDPAccountant` with ``conversion="mironov"`` does the same for
 mechanisms, and its other conversions do better.
 
-Examples
---------
 >>> from renyi import Gaussian
 >>> round(dp_from_moments(moments_of(Gaussian(2.0)), delta=1e-5, count=2).epsilon, 5)
 3.64307
@@ -63,30 +61,19 @@ def dp_from_rdp(
 ) -> Guarantee:
     """Return what an (order, rdp)-Rényi-private mechanism satisfies at an epsilon, or at a delta.
 
-    Parameters
-    ----------
-    order : float
-        In (1, inf].
-    rdp : float
-        In [0, inf].
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In [0, 1]. One of both has to be given.
+    Args:
+        order: In (1, inf].
+        rdp: In [0, inf].
+        epsilon: In [0, inf].
+        delta: In [0, 1]. One of both has to be given.
 
-    Returns
-    -------
-    Guarantee
-        delta = exp((order - 1) (rdp - epsilon)), 1 for epsilon <= rdp, or
-        epsilon = rdp + log(1/delta)/(order - 1); rounded up.
+    Returns:
+        delta = exp((order - 1) (rdp - epsilon)), 1 for epsilon <= rdp, or epsilon = rdp +
+        log(1/delta)/(order - 1); rounded up.
 
-    References
-    ----------
-    "Great but Manageable Expectations", Claim 21 (1) and (3); Mironov 2017, arXiv 1702.07476,
-    Prop. 3.
+    Source: "Great but Manageable Expectations", Claim 21 (1) and (3); Mironov 2017, arXiv
+    1702.07476, Prop. 3.
 
-    Examples
-    --------
     >>> f"{dp_from_rdp(10.0, 1.0, epsilon=2.5).delta:.4e}"
     '1.3710e-06'
     >>> round(dp_from_rdp(10.0, 1.0, delta=1e-5).epsilon, 4)
@@ -113,25 +100,16 @@ def dp_from_rdp(
 def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> LogMoment:
     """Return kappa(t) = t D_{1+t} of a mechanism, the larger one of both orders, rounded up.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What `renyi.RDPAccountant` takes and what cannot fail.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
+    Args:
+        mechanism: What `renyi.RDPAccountant` takes and what cannot fail.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
-    Returns
-    -------
-    callable
+    Returns:
         For t in [0, 999999].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the accountant refuses the mechanism.
+    Raises:
+        TypeError, ValueError: If the accountant refuses the mechanism.
 
-    Examples
-    --------
     >>> from renyi import Gaussian
     >>> round(moments_of(Gaussian(2.0))(3.0), 12)  # t (t + 1) / (2 sigma^2)
     1.5
@@ -149,31 +127,20 @@ def dp_from_moments(
 ) -> Guarantee:
     """Return what ``count`` uses satisfy at an epsilon, or at a delta, by their moments.
 
-    Parameters
-    ----------
-    kappa : callable
-        Logarithm of a moment of the privacy loss, or an upper bound, for t in [1e-6, 999999];
-        infinity where there is none.
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In (0, 1]. One of both has to be given.
-    count : int
-        Number of uses, at least 1, adaptive or not.
+    Args:
+        kappa: Logarithm of a moment of the privacy loss, or an upper bound, for t in [1e-6,
+            999999]; infinity where there is none.
+        epsilon: In [0, inf].
+        delta: In (0, 1]. One of both has to be given.
+        count: Number of uses, at least 1, adaptive or not.
 
-    Returns
-    -------
-    Guarantee
-        delta = exp(-count kappa*(epsilon/count)), at most 1, or epsilon = inf over t of
-        (count kappa(t) + log(1/delta))/t; rounded up. The search for t may miss the best one; every
-        t gives a guarantee.
+    Returns:
+        delta = exp(-count kappa*(epsilon/count)), at most 1, or epsilon = inf over t of (count
+        kappa(t) + log(1/delta))/t; rounded up. The search for t may miss the best one; every t
+        gives a guarantee.
 
-    References
-    ----------
-    "Great but Manageable Expectations", Claims 20, 21 (2), (3) and 23.
+    Source: "Great but Manageable Expectations", Claims 20, 21 (2), (3) and 23.
 
-    Examples
-    --------
     >>> kappa = lambda t: t * (t + 1.0) / 8.0  # Gaussian noise of multiplier 2
     >>> f"{dp_from_moments(kappa, epsilon=2.0, count=2).delta:.6f}"
     '0.046771'
@@ -255,29 +222,18 @@ _REACHES = (8.0, 10.0, 12.0, 15.0, 20.0, 30.0)  # of A, beyond 8 a
 def log_moment_constant(c1: float, c2: float) -> float:
     """Return an upper bound of log C(c1, c2).
 
-    Parameters
-    ----------
-    c1 : float
-        Bound of sampling rate times noise multiplier, in (0, inf).
-    c2 : float
-        Bound of order over squared noise multiplier, in [1e-6, inf).
+    Args:
+        c1: Bound of sampling rate times noise multiplier, in (0, inf).
+        c2: Bound of order over squared noise multiplier, in [1e-6, inf).
 
-    Returns
-    -------
-    float
+    Returns:
         Above the supremum by a relative 3e-3 at most for c1 c2 >= 1e-4 and c2 <= 2, by 1.2e-2 for
         c2 up to 10; by about 1e-12 where the largest term is one of the orders up to 600.
 
-    Raises
-    ------
-    TypeError
-        If an argument is not a number.
-    ValueError
-        If an argument is out of range, or they are so large that nothing is proven of orders above
-        10^6: about c2 > 10, or c1 c2 > 40.
+    Raises:
+        ValueError: If an argument is out of range, or they are so large that nothing is proven of
+            orders above 10^6: about c2 > 10, or c1 c2 > 40.
 
-    Examples
-    --------
     >>> round(log_moment_constant(1.0, 1.0), 4), round(log_moment_constant(0.25, 2.0), 4)
     (0.5867, 0.1583)
     """
@@ -397,22 +353,15 @@ _DOWN = 1.0 - 1e-12  # for a few roundings
 def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
     """Return a c2 with which the theorem holds for c1, proven; next to the smallest.
 
-    Parameters
-    ----------
-    c1 : float
-        In [1e-6, 10].
-    depth : float
-        The theorem is for log(1/delta) >= depth * epsilon; in [0.5, 1e4].
+    Args:
+        c1: In [1e-6, 10].
+        depth: The theorem is for log(1/delta) >= depth * epsilon; in [0.5, 1e4].
 
-    Returns
-    -------
-    float
+    Returns:
         For every rate r and noise s with r s <= 1/16, and every number of steps. Above the smallest
         such constant by less than 0.1 % for c1 up to 1, by 3 % up to 10. For c1 -> 0 and large
         depth it is near sqrt(2).
 
-    Examples
-    --------
     >>> round(moments_theorem_constant(1.0), 3), round(moments_theorem_constant(1e-3, depth=100), 3)
     (1.856, 1.418)
     """
@@ -513,27 +462,17 @@ def relaxed_log_moment(
 ) -> RelaxedMoment:
     """Return log G_l of the sampled Gaussian at l = c2 s^2 and r = c1 s^-power.
 
-    Parameters
-    ----------
-    c1, c2 : float
-        In (0, inf).
-    power : float
-        d, in [0, 2].
-    noise_multiplier : float
-        s, in (0, inf), with an l from 1 to 10^6.
+    Args:
+        c1, c2: In (0, inf).
+        power: d, in [0, 2].
+        noise_multiplier: s, in (0, inf), with an l from 1 to 10^6.
 
-    Returns
-    -------
-    RelaxedMoment
+    Returns:
         ``log_moment``, log G, rounded up; ``least``, its bound r^2 l (l-1)/(2 s^2) from below,
         rounded down; ``rate``, r = min(1, c1 s^-d); ``order``, l = floor(c2 s^2).
 
-    References
-    ----------
-    "Great but Manageable Expectations" takes d_r < 1 for possible after Claim 26.
+    Source: "Great but Manageable Expectations" takes d_r < 1 for possible after Claim 26.
 
-    Examples
-    --------
     >>> for s in 5.0, 30.0, 300.0:
     ...     half, one = (relaxed_log_moment(0.3, 1.0, d, s).log_moment for d in (0.5, 1.0))
     ...     print(f"{half:.3f} {one:.3f}")

@@ -55,29 +55,20 @@ def largest_order(
 ) -> float:
     """Return the largest order for which the closed-form bound holds.
 
-    Parameters
-    ----------
-    q : float
-        Sampling rate, in [0, 1/5].
-    sigma : float
-        Noise multiplier, in [4, inf].
-    condition : {"both", "first", "second"}
-        Which of the two conditions (c1), (c2) on the order to impose.
+    Args:
+        q: Sampling rate, in [0, 1/5].
+        sigma: Noise multiplier, in [4, inf].
+        condition ({"both", "first", "second"}): Which of the two conditions (c1), (c2) on the order
+            to impose.
 
-    Returns
-    -------
-    float
+    Returns:
         The supremum of the permitted orders, rounded down (relative distance below 1e-11), so that
         `renyi.special.rdp_sampled_gaussian_bound` holds there; infinity where ``q`` is 0 or
         ``sigma`` is infinite.
 
-    Raises
-    ------
-    ValueError
-        If ``q`` or ``sigma`` is outside the range of the theorem.
+    Raises:
+        ValueError: If ``q`` or ``sigma`` is outside the range of the theorem.
 
-    Examples
-    --------
     >>> round(largest_order(0.01, 4.0), 6)
     14.342886
     """
@@ -116,32 +107,20 @@ def moments_leading_term(q: float, sigma: float, alpha: float) -> float:
     itself: at q = 0.0457, sigma = 1, alpha = 4 it is 6 % below the exact value, within its
     conditions. From sigma = 2 on the tests find it 1.6 to 2 times the exact value.
 
-    Parameters
-    ----------
-    q : float
-        Sampling rate of a Poisson sample, in (0, 1) and below 1/(16 sigma).
-    sigma : float
-        Noise multiplier, at least 1.
-    alpha : float
-        Whole order from 2 on, at most sigma^2 log(1/(q sigma)) + 1.
+    Args:
+        q: Sampling rate of a Poisson sample, in (0, 1) and below 1/(16 sigma).
+        sigma: Noise multiplier, at least 1.
+        alpha: Whole order from 2 on, at most sigma^2 log(1/(q sigma)) + 1.
 
-    Returns
-    -------
-    float
+    Returns:
         Rounded up.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or a condition fails.
+    Raises:
+        TypeError, ValueError: If an argument is not permitted, or a condition fails.
 
-    References
-    ----------
-    Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang 2016, arXiv 1607.00133, Lemma 3, at
-    lambda = alpha - 1.
+    Source: Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang 2016, arXiv 1607.00133, Lemma 3,
+    at lambda = alpha - 1.
 
-    Examples
-    --------
     >>> f"{moments_leading_term(0.01, 4.0, 8):.4e}"
     '5.0505e-05'
     """
@@ -163,38 +142,25 @@ def moments_leading_term(q: float, sigma: float, alpha: float) -> float:
 def truncated_cdp_bound(s: float, sigma: float, alpha: float) -> float:
     """Return 13 s^2 rho alpha, rho = 1/(2 sigma^2), from truncated concentrated DP.
 
-    Parameters
-    ----------
-    s : float
-        Sampling rate of a sample of fixed size, a record replaced; in (0, 0.1].
-    sigma : float
-        Noise over the sensitivity of replacing a record, at least sqrt(5), so that rho <= 0.1.
-    alpha : float
-        Order, above 1 and at most sigma^2 log(1/s) / 2.
+    Args:
+        s: Sampling rate of a sample of fixed size, a record replaced; in (0, 0.1].
+        sigma: Noise over the sensitivity of replacing a record, at least sqrt(5), so that rho <=
+            0.1.
+        alpha: Order, above 1 and at most sigma^2 log(1/s) / 2.
 
-    Returns
-    -------
-    float
+    Returns:
         6.5 s^2 alpha / sigma^2, rounded up; 6 in place of 6.5 is found quoted, with the same
         conditions.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or a condition fails.
+    Raises:
+        TypeError, ValueError: If an argument is not permitted, or a condition fails.
 
-    Notes
-    -----
     The condition log(1/s) >= 3 rho (2 + log2(1/rho)) of the theorem follows: its right side is at
     most 1.6 for rho up to 0.1, log(10) is 2.3.
 
-    References
-    ----------
-    Bun, Dwork, Rothblum, Steinke 2018, "Composable and Versatile Privacy via Truncated CDP",
-    amplification by sampling.
+    Source: Bun, Dwork, Rothblum, Steinke 2018, "Composable and Versatile Privacy via Truncated
+    CDP", amplification by sampling.
 
-    Examples
-    --------
     >>> f"{truncated_cdp_bound(0.01, 4.0, 8.0):.4e}"
     '3.2500e-04'
     """
@@ -214,16 +180,12 @@ def truncated_cdp_bound(s: float, sigma: float, alpha: float) -> float:
 class PublishedBound(NamedTuple):
     """What one paper says of one setting.
 
-    Attributes
-    ----------
-    paper : str
-        Which.
-    sampling, adjacency : str
-        What it holds for; the sensitivity, by which sigma is relative, is that of the adjacency.
-    rdp : float or None
-        The bound, rounded up; None where a condition fails.
-    condition : str
-        The condition that fails, else "".
+    Attributes:
+        paper: Which.
+        sampling, adjacency: What it holds for; the sensitivity, by which sigma is relative, is that
+            of the adjacency.
+        rdp: The bound, rounded up; None where a condition fails.
+        condition: The condition that fails, else "".
     """
 
     paper: str
@@ -236,22 +198,14 @@ class PublishedBound(NamedTuple):
 def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBound, ...]:
     """Evaluate every published bound of the sampled Gaussian mechanism, and the exact value.
 
-    Parameters
-    ----------
-    q : float
-        Sampling rate, in (0, 1).
-    sigma : float
-        Standard deviation of the noise over the sensitivity of each row's own adjacency.
-    alpha : float
-        Order, in (1, 1e6].
+    Args:
+        q: Sampling rate, in (0, 1).
+        sigma: Standard deviation of the noise over the sensitivity of each row's own adjacency.
+        alpha: Order, in (1, 1e6].
 
-    Returns
-    -------
-    tuple of PublishedBound
+    Returns:
         The exact value last, rounded up as the others.
 
-    Examples
-    --------
     >>> [row.condition for row in published_bounds(0.01, 1.0, 2.0) if row.rdp is None]
     ['sigma must be at least sqrt(5), got 1.0', 'sigma must be in [4, inf], got 1.0']
     """
