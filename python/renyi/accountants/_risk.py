@@ -56,10 +56,6 @@ class Risks(Ledger[Part]):
             follows from the accountant's deltas, relatively; within about 1e-5 at corners, and
             where lattices answer.
 
-        Raises:
-            TypeError, ValueError: If ``alpha`` is not made of numbers in [0, 1], or for another
-                argument that is not allowed.
-
         Source: Dong, Roth, Su 2022, arXiv 1905.02383, Propositions 2.5 and 2.13, Theorem 2.14.
 
         >>> from renyi import Gaussian, PLDAccountant, RDPAccountant
@@ -115,10 +111,6 @@ class Risks(Ledger[Part]):
         Args:
             prior: Probability in [0, 1] that the record is there.
             group_size: In [1, 1000], as for `get_epsilon`.
-
-        Raises:
-            TypeError, ValueError: If ``prior`` is not a number in [0, 1], or ``group_size`` not
-                allowed.
 
         >>> from renyi import Gaussian, PLDAccountant
         >>> round(PLDAccountant().compose(Gaussian(1.0)).get_bayes_risk(), 6)

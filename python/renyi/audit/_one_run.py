@@ -125,7 +125,7 @@ class OneRun(Audit):
             high scores only.
 
     Raises:
-        TypeError, ValueError: If an argument is not as above, or identifiers are not the same.
+        ValueError: If identifiers are not the same.
 
     >>> from renyi.audit import draw_canaries
     >>> rng = np.random.default_rng(1)

@@ -223,9 +223,8 @@ class ZCDPFilter(Filter):
     Gaussian noise of multiplier sigma costs 1/(2 sigma^2), discrete Gaussian noise the same
     (Canonne, Kamath, Steinke 2020, Theorem 4), pure privacy epsilon^2/2 (Bun, Steinke 2016,
     Proposition 1.4), bounded range epsilon^2/8 (Cesar, Rogers 2021, arXiv 2004.07223). Samples of
-    Gaussian noise are no better than the noise alone here: a finite
-    order or an exact curve sees what sampling gains. A use is rounded up
-    once, sums are exact.
+    Gaussian noise are no better than the noise alone here: a finite order or an exact curve sees
+    what sampling gains. A use is rounded up once, sums are exact.
 
     Source: Feldman, Zrnic 2021, arXiv 2008.11193; Whitehouse, Ramdas, Rogers, Wu 2023, arXiv
     2203.05481.

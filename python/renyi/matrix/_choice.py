@@ -63,8 +63,7 @@ def priced(
     """Return a strategy with the noise for (epsilon, delta), under "zero_out" adjacency.
 
     Raises:
-        TypeError, ValueError: If an argument is not permitted, or the strategy is not covered by
-            the participation.
+        ValueError: If the strategy is not covered by the participation.
 
     >>> row = priced("", BandedToeplitz.optimal(2048, 4), CyclicPoisson(4 / 128, 4), 1.0, 1e-6)
     >>> round(row.error, 2)

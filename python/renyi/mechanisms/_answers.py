@@ -80,9 +80,6 @@ class Exponential(Mechanism):
     Args:
         epsilon: In [0, inf].
 
-    Raises:
-        TypeError, ValueError: If it is not a number in [0, inf].
-
     Source: Durfee, Rogers 2019, arXiv 1905.04273 (bounded range); Dong, Durfee, Rogers 2020, arXiv
     1909.13830.
 

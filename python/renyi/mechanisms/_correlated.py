@@ -63,8 +63,7 @@ class MatrixMechanism(Equivalent):
         participation: In which steps a record may take part; by default in one.
 
     Raises:
-        TypeError, ValueError: If an argument is not permitted, or no bound is known for both
-            together.
+        ValueError: If no bound is known for both together.
 
     >>> from renyi.matrix import BandedToeplitz, CyclicPoisson, MinSeparation
     >>> strategy = BandedToeplitz(2000, [1.0, 0.5])
@@ -252,10 +251,6 @@ class CorrelatedGaussian(Equivalent):
         moves (array_like of float, shape (k, n)): Vectors. What the presence of one record moves
             the result by must lie in the convex hull of these and their negatives, which is where
             the norm is largest at one of them.
-
-    Raises:
-        TypeError, ValueError: If a number is not finite, the shapes do not fit, or the covariance
-            is not symmetric and positive definite.
 
     Two sums that a record moves by at most 1 each, in either direction:
 

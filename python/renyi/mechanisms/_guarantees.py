@@ -34,9 +34,6 @@ class PureDP(Mechanism):
     Args:
         epsilon: In [0, inf].
 
-    Raises:
-        TypeError, ValueError: If it is not a number in [0, inf].
-
     >>> PureDP(1.0) * 10
     Composed((PureDP(epsilon=1.0), 10))
     """
@@ -157,10 +154,6 @@ class RDPCurve(Mechanism):
             1.001 and 131,073, all whole numbers up to 64 among them.
         rdp: As many numbers in [0, inf], for the accountant's adjacency; or a function of one
             order, called once for each here. Where it raises OverflowError the number is infinity.
-
-    Raises:
-        TypeError, ValueError: If an order or a divergence is not permitted, or their numbers
-            differ.
 
     A table is an upper bound: it may jump and need not be convex. (alpha - 1) D_alpha is convex in
     alpha and 0 at 1, so between orders the table bounds it by straight lines; beyond the largest

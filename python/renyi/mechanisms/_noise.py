@@ -103,9 +103,6 @@ class Gaussian(_ScaledNoise):
         noise_multiplier (float): Standard deviation of the noise over the sensitivity, in [0, inf].
             At 0 nothing is protected, at infinity nothing released.
 
-    Raises:
-        TypeError, ValueError: If it is not a real number, NaN or negative.
-
     >>> Gaussian(1.1)
     Gaussian(noise_multiplier=1.1)
     >>> Gaussian(2) == Gaussian(2.0)
@@ -144,10 +141,6 @@ class GaussianMixture(Mechanism):
         sensitivities: How far the query may move in the L2 norm, each in [0, inf).
         probabilities: With which probability, as many as ``sensitivities``, each in [0, 1], of sum
             1 within 1e-12.
-
-    Raises:
-        TypeError, ValueError: If a number is not permitted, or the sequences are empty or differ in
-            length.
 
     >>> print(GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01]).describe())
     Gaussian noise, multiplier 2, of sensitivity 0 (0.81), 1 (0.18), 2 (0.01)
@@ -220,9 +213,6 @@ class Laplace(_ScaledNoise):
         noise_multiplier (float): Scale b of the density e^(-|x|/b) / (2 b) over the sensitivity, in
             (0, inf]. At infinity nothing is released.
 
-    Raises:
-        TypeError, ValueError: If it is not a number in (0, inf].
-
     >>> Laplace(2)
     Laplace(noise_multiplier=2.0)
     """
@@ -249,9 +239,6 @@ class Gumbel(_ScaledNoise):
     Args:
         noise_multiplier (float): Scale b of the distribution function exp(-e^(-x/b)) over the
             sensitivity, in (0, inf].
-
-    Raises:
-        TypeError, ValueError: If it is not a number in (0, inf].
 
     `PLDAccountant` is exact for one use. Its bracket of several reaches from a record that always
     moves the query the same way to a pair above both ways, which no neighbours have: 9.04 to 9.34
@@ -335,9 +322,8 @@ class Staircase(Mechanism):
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of a query moved by 1.
 
-        Less far, the losses are the same three, and the larger one has the mass
-        TV/(1 - e^-epsilon) of the total variation of the shift, which rises with it for noise that
-        falls on both sides.
+        Less far, the losses are the same three, and the larger one has the mass TV/(1 - e^-epsilon)
+        of the total variation of the shift, which rises with it for noise that falls on both sides.
         """
         if self.epsilon == 0.0:
             return NOTHING
@@ -412,9 +398,6 @@ class MultivariateDiscreteGaussian(_ScaledNoise):
     Args:
         noise_multiplier (float): sigma, see `DiscreteGaussian`, over the L2 sensitivity, in (0,
             inf]. At infinity nothing is released.
-
-    Raises:
-        TypeError, ValueError: If it is not a number in (0, inf].
 
     Source: Canonne, Kamath, Steinke 2020, arXiv 2004.00010; Kairouz, Liu, Steinke 2021, arXiv
     2102.06387.

@@ -272,9 +272,6 @@ class ResponseTable(LocalRandomizer):
         rows: 2 to 64 rows of equally many numbers in [0, 1], each of sum 1 within 1e-9; they are
             divided by their sums. A report with a chance of 0 for some inputs only reveals these.
 
-    Raises:
-        TypeError, ValueError: If it is not such a table.
-
     >>> ResponseTable([[0.75, 0.25], [0.25, 0.75]]).rows
     ((0.75, 0.25), (0.25, 0.75))
     """

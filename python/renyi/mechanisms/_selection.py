@@ -177,9 +177,6 @@ class Parallel(Mechanism):
     Args:
         mechanisms: One for each part, at least one; equal ones may be given once.
 
-    Raises:
-        TypeError, ValueError: If there is none, or one is not a mechanism.
-
     Rényi divergences are the largest ones. The pair has the largest delta of the parts at many
     epsilons, joined by chords in e^epsilon, or is that of the Gaussian part with the least noise.
 

@@ -128,10 +128,6 @@ class PoissonSampled(Sampling):
             the size of a Poisson sample is random and secret.
         sample_rate: In [0, 1].
 
-    Raises:
-        TypeError, ValueError: If ``mechanism`` is not a mechanism or not permitted, or
-            ``sample_rate`` outside [0, 1].
-
     Where records are replaced the pair of `PLDAccountant` is exact for Gaussian noise, and for
     other noise one above both orders of the two records, as that of `FixedSizeSampled`.
 

@@ -141,9 +141,6 @@ class Composition:
                 delta rounded up: certified at any. The error is relative to 1 - alpha, not to beta;
                 for tiny beta take the reversed pairs.
 
-        Raises:
-            TypeError, ValueError: If alpha is not numeric or outside [0, 1].
-
         >>> from renyi.mechanisms import Gaussian
         >>> one = Composition([(Gaussian(1.0).dominating_pair(), 1)])
         >>> bool(0.1586 < one.beta_lower(0.5) < 0.1586553)  # Phi(-1)

@@ -31,7 +31,7 @@ def bound_contributions(
         Indices of the examples that are kept, increasing.
 
     Raises:
-        TypeError, ValueError: If an argument is not as above, or an example has no owner.
+        ValueError: If an example has no owner.
 
     A guarantee with ``records_per_user=most`` is for the data that is kept: with a user or without
     the at most ``most`` examples that are kept and that the user owns, all others being the same.
@@ -120,9 +120,6 @@ class UserRows:
     Attributes:
         population: The number of users: public, as that of a plan.
         names (ndarray): The users, in increasing order: private.
-
-    Raises:
-        ValueError: If it is not one-dimensional, or empty.
 
     >>> import numpy as np
     >>> from renyi.sgd import DPSGD, SGD, TrainingPlan

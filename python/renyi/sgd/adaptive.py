@@ -58,9 +58,6 @@ def joint_noise_multiplier(sum_multiplier: float, count_noise: float) -> float:
     Returns:
         For the accountant.
 
-    Raises:
-        ValueError: If a number is not in [2^-500, 2^500].
-
     >>> round(joint_noise_multiplier(1.005037815259, 5.0), 9)
     1.0
     """

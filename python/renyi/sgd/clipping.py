@@ -75,9 +75,6 @@ def per_sample_norms(
         Shape (B,) or (B, arrays). Squares are summed in double precision, scaled where they would
         overflow. NaN for a row with an element that is not finite.
 
-    Raises:
-        TypeError, ValueError: If an array is not of floating-point numbers, or shapes do not agree.
-
     >>> per_sample_norms(np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([5., 1.])
     """

@@ -2,8 +2,7 @@ r"""Clipping by layers, without a gradient for each sample and array at once.
 
 Sample i of a linear layer has the gradient :math:`A_i^T G_i` of its weights, with the activations
 A_i (T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss
-with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows
-only,
+with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows only,
 
 .. math:: \lVert A_i^T G_i \rVert^2 = \sum_{s,t} (A_i A_i^T)_{st} (G_i G_i^T)_{st}
 
@@ -117,9 +116,6 @@ def ghost_norms(
 
     Returns:
         Shape (B,) or (B, arrays); NaN for a sample with a number that is not finite.
-
-    Raises:
-        TypeError, ValueError: If arrays are not as their layers say, or shapes do not agree.
 
     >>> from renyi.sgd import LinearLayer
     >>> ghost_norms([LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)])

@@ -80,8 +80,7 @@ class Grid:
                 "raise" is for debugging without private data.
 
         Raises:
-            TypeError, ValueError: If an argument is not permitted, or an entry is 2^50 spacings or
-                more.
+            ValueError: If an entry is 2^50 spacings or more.
         """
         refuse_masked(rows, "rows")
         matrix = np.asarray(rows)

@@ -329,8 +329,7 @@ class TrainingPlan:
             and a grid. `DPSGD` then needs the sampler of the plan and ends with its steps.
 
     Raises:
-        TypeError, ValueError: If an argument is not as above, or not exactly one of ``steps`` and
-            ``epochs`` is given.
+        ValueError: If not exactly one of ``steps`` and ``epochs`` is given.
 
     >>> plan = TrainingPlan(60_000, 600, noise_multiplier=1.1, epochs=10, accumulation=4)
     >>> plan.sample_rate, plan.steps, plan.micro_batch_size
@@ -457,8 +456,7 @@ class TrainingPlan:
             **settings: Of the plan, all but ``noise_multiplier``.
 
         Raises:
-            TypeError, ValueError: If an argument is not permitted, or no noise multiplier up to 1e8
-                meets the target.
+            ValueError: If no noise multiplier up to 1e8 meets the target.
         """
         if "noise_multiplier" in settings:
             raise TypeError("noise_multiplier must be left out: it is what calibration finds")

@@ -342,7 +342,7 @@ class PNSGD:
         batch_size: Records of a step, whose gradients are averaged.
 
     Raises:
-        TypeError, ValueError: If an argument is not as above, or a condition of the theorem fails.
+        ValueError: If a condition of the theorem fails.
 
     The last iterate is rounded to the lattice of its noise (`noise_lattice`), and then projected.
     The theorem is about real arithmetic: that iterates before it are rounded to double precision,

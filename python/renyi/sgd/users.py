@@ -58,7 +58,7 @@ def compare_user_sampling(
             users contribute all; ``max_grad_norm``, ``adjacency``, ``accountant``.
 
     Raises:
-        TypeError, ValueError: If an argument is not permitted, or no noise meets the target.
+        ValueError: If no noise meets the target.
 
     Source: Charles and others 2024, arXiv 2407.07737, for both ways and their comparison.
 

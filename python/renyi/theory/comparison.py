@@ -350,7 +350,6 @@ def plot_comparison(
 
     Raises:
         ImportError: Without matplotlib.
-        ValueError: If the lengths differ.
 
     >>> steps = [10, 100, 1000]
     >>> rows = [compare(0.01, 2.0, count, delta=1e-5) for count in steps]

@@ -191,10 +191,6 @@ def renyi_divergence(
     Returns:
         Of the shape of alpha, in nats; inf where it is infinite.
 
-    Raises:
-        TypeError: If p or q is no distribution, or alpha not of real numbers.
-        ValueError: If p and q are of different families, or an order is not in (0, 1e12].
-
     A nearest value, not a bound. Over 55,000 random pairs and orders, near 1 and for parameters
     equal but for 1e-12 of themselves too, the relative error against 80-digit arithmetic was below
     5e-12 (1 + c), c the change of the divergence for a change of a parameter, both relative; c is

@@ -315,11 +315,7 @@ NoiseScales = float | npt.ArrayLike | DecayingNoise
 
 
 def schedule_of(descent: NoisyDescent, noise: Any, n: int | None) -> Schedule:
-    """Return the scales of ``n`` steps, or of all: a number, an array of ``n`` or a decaying noise.
-
-    Raises:
-        TypeError, ValueError: If they are none of these, or belong to another law of noise.
-    """
+    """Return the scales of ``n`` steps, or of all: of a number, an array or a decaying noise."""
     if isinstance(noise, DecayingNoise):
         if noise.descent.noise != descent.noise:
             raise ValueError(

@@ -116,7 +116,7 @@ def epochs_mu(
         (1-c^E)/(1+c^E) (1+c)/(1-c), and E where c is 1.
 
     Raises:
-        TypeError, ValueError: If an argument is not permitted, or there are more than 10^6 steps.
+        ValueError: If there are more than 10^6 steps.
 
     Source: Bok, Su, Altschuler 2024, arXiv 2403.00278, on NoisyGD and NoisyCGD.
 

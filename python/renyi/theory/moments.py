@@ -291,9 +291,8 @@ def _beyond_by(a: float, v: float, reach: float, steepest: float) -> tuple[float
 def _bulk_by_moments(a: float, v: float, reach: float) -> float:
     """Bound log E[exp(a W); N <= reach]; m_3 and m_4 by bounds of the series of their numerators.
 
-    With p = v^2 <= 1/16: e^3p - 3 e^p + 2 <= 3 p^2 (1 + 2p) and
-    e^6p - 4 e^3p + 6 e^p - 3 <= 3 p^2 (1 + 8p), as in both series what follows p^2, over p^3,
-    rises with p and holds at 1/16.
+    With p = v^2 <= 1/16: e^3p - 3 e^p + 2 <= 3 p^2 (1 + 2p) and e^6p - 4 e^3p + 6 e^p - 3 <= 3 p^2
+    (1 + 8p), as in both series what follows p^2, over p^3, rises with p and holds at 1/16.
     """
     p = v * v
     if p > 1.0 / 16.0:

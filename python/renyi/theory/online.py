@@ -229,7 +229,7 @@ def online_noise_factor(
         In [1e-20, 1e20], from above to 1e-12 relatively.
 
     Raises:
-        ValueError: If an argument is not as above, or no factor up to 1e20 meets the target.
+        ValueError: If no factor up to 1e20 meets the target.
 
     >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)

@@ -116,7 +116,7 @@ def moments_leading_term(q: float, sigma: float, alpha: float) -> float:
         Rounded up.
 
     Raises:
-        TypeError, ValueError: If an argument is not permitted, or a condition fails.
+        ValueError: If a condition fails.
 
     Source: Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang 2016, arXiv 1607.00133, Lemma 3,
     at lambda = alpha - 1.
@@ -153,7 +153,7 @@ def truncated_cdp_bound(s: float, sigma: float, alpha: float) -> float:
         conditions.
 
     Raises:
-        TypeError, ValueError: If an argument is not permitted, or a condition fails.
+        ValueError: If a condition fails.
 
     The condition log(1/s) >= 3 rho (2 + log2(1/rho)) of the theorem follows: its right side is at
     most 1.6 for rho up to 0.1, log(10) is 2.3.
