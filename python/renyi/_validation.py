@@ -159,11 +159,11 @@ def epsilon_of(value: Any, name: str = "epsilon") -> float:
     return number_in(value, name, NON_NEGATIVE)
 
 
-def check_two_given(**given: float | None) -> None:
-    """Refuse unless exactly one of three is missing."""
+def check_one_missing(**given: float | None) -> None:
+    """Refuse unless exactly one of two or three numbers is missing, the one to be computed."""
     if sum(value is None for value in given.values()) != 1:
         said = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        raise ValueError(f"{next(iter(given))} must be one of two that are given, got {said}")
+        raise ValueError(f"all but one of {', '.join(given)} must be given, got {said}")
 
 
 def count_of(value: Any, name: str = "count") -> int:

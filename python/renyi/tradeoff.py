@@ -303,10 +303,8 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     normal law, under both hypotheses; the distance of these two normal laws from those of ``G_mu``
     is added. Dong, Roth, Su 2022, Theorem 3.4, is the same argument for symmetric steps.
 
-    Source:
-    Dong, Roth, Su, "Gaussian Differential Privacy", 2022, arXiv 1905.02383, Theorem 3.4. For
-    ``mu``: Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy", 2020, arXiv
-    1911.11607.
+    Source: Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 3.4; for ``mu`` Bu, Dong, Long, Su 2020,
+    arXiv 1911.11607.
 
     >>> limit = central_limit(0.01, 1.0, 10_000)
     >>> round(limit.mu, 6), limit.gamma < 0.05

@@ -169,7 +169,9 @@ def test_bad_arguments_are_named():
         DecayingNoise(descent_with("laplace"), 1.0, 0.5)
     with pytest.raises(ValueError, match="factor must keep the scales"):
         DecayingNoise(descent_with("laplace", diameter=1e70), 1e75, 1.0, factor=1e75)
-    with pytest.raises(ValueError, match="noise must be 'gaussian' or 'laplace', got 'cauchy'"):
+    with pytest.raises(
+        ValueError, match="noise must be one of 'gaussian', 'laplace', got 'cauchy'"
+    ):
         NoisyDescent(0.1, 1.0, 1.0, noise="cauchy")
     with pytest.raises(ValueError, match="contraction must be a number in"):
         NoisyDescent(0.1, 1.0, 1.0, contraction=1.5)

@@ -33,9 +33,8 @@ class Grid:
     Raises:
         TypeError, ValueError: If it is not.
 
-    Source:
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Theorem 14; Kairouz, Liu, Steinke 2021, arXiv
-    2102.06387.
+    Source: Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Theorem 14; Kairouz, Liu, Steinke 2021,
+    arXiv 2102.06387.
 
     >>> from renyi.noise import add_discrete_gaussian_noise
     >>> grid = Grid(2.0**-20)

@@ -24,6 +24,7 @@ from renyi._search import least_argument
 from renyi._validation import (
     FINITE_POSITIVE,
     Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
@@ -42,7 +43,7 @@ from renyi.mechanisms import (
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
-from renyi.theory.indistinguishability import Guarantee, check_one_given
+from renyi.theory.indistinguishability import Guarantee
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def compare(
             return least_argument(met, _LEAST, _MOST, _TOLERANCE), target, chance
     else:
         run = Run(number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE), rate, count)
-        check_one_given(epsilon, delta)
+        check_one_missing(epsilon=epsilon, delta=delta)
         found = "epsilon" if epsilon is None else "delta"
         given = {"delta": delta_of(delta)} if epsilon is None else {"epsilon": epsilon_of(epsilon)}
 

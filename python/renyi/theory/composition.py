@@ -22,6 +22,7 @@ from renyi._search import least_value
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     number_in,
@@ -94,19 +95,15 @@ def _total(counts: list[float], values: list[float]) -> float:
 
 
 def mean_loss_bound(epsilon: float, *, sharp: bool = True, both: bool = False) -> float:
-    """Bound the mean of the privacy loss of an epsilon-private mechanism.
+    """Bound the mean of the privacy loss of an epsilon-private mechanism, rounded up.
 
     Args:
         epsilon: In [0, inf].
         sharp: The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
             a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
             epsilon^2 / log 2.
-        both:
-            Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or
-            epsilon (exp(epsilon) - 1).
-
-    Returns:
-        Rounded up.
+        both: Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or epsilon times
+            exp(epsilon) - 1.
 
     Source: "A Tail of Two Densities", Claims 11 and 12; the sharp one is the divergence of the
     two-point pair that dominates all others (Kairouz, Oh, Viswanath 2015).
@@ -169,11 +166,7 @@ def advanced_composition(
     >>> f"{advanced_composition(0.1, target_epsilon=6.862, count=100).delta:.2e}"
     '9.96e-07'
     """
-    if (slack is None) == (target_epsilon is None):
-        raise ValueError(
-            "slack must be given if target_epsilon is not, and only then, "
-            f"got slack={slack!r}, target_epsilon={target_epsilon!r}"
-        )
+    check_one_missing(slack=slack, target_epsilon=target_epsilon)
     steps = _steps(epsilon, delta, count, form)
     if slack is not None:
         beta = number_in(slack, "slack", _OPEN)
@@ -220,11 +213,7 @@ class Split(NamedTuple):
 
 
 def best_split(
-    epsilon_at: Callable[[float], float],
-    delta: float,
-    count: int,
-    *,
-    form: Form = "adaptive",
+    epsilon_at: Callable[[float], float], delta: float, count: int, *, form: Form = "adaptive"
 ) -> Split:
     """Divide delta between the mechanisms and the concentration of their loss, at least epsilon.
 
@@ -298,11 +287,7 @@ def optimal_composition(
     >>> round(optimal_composition(0.1, 100, target_delta=1e-6).epsilon, 4)
     4.7746
     """
-    if (target_epsilon is None) == (target_delta is None):
-        raise ValueError(
-            "target_epsilon must be given if target_delta is not, and only then, "
-            f"got target_epsilon={target_epsilon!r}, target_delta={target_delta!r}"
-        )
+    check_one_missing(target_epsilon=target_epsilon, target_delta=target_delta)
     each, failing = number_in(epsilon, "epsilon", FINITE_NON_NEGATIVE), delta_of(delta)
     worst = ApproxDP(each, failing) if failing else PureDP(each)
     together = PLDAccountant().compose(worst, uses_of(count))

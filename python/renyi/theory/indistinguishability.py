@@ -30,6 +30,7 @@ from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
     Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     number_in,
@@ -63,15 +64,6 @@ class Guarantee(NamedTuple):
     delta: float
 
 
-def check_one_given(epsilon: float | None, delta: float | None) -> None:
-    """Refuse both or none of epsilon and delta."""
-    if (epsilon is None) == (delta is None):
-        raise ValueError(
-            "epsilon must be given if delta is not, and only then, "
-            f"got epsilon={epsilon!r}, delta={delta!r}"
-        )
-
-
 def indistinguishability(
     pair: Pair, *, epsilon: float | None = None, delta: float | None = None
 ) -> Guarantee:
@@ -97,7 +89,7 @@ def indistinguishability(
     >>> round(indistinguishability(([0.4, 0.6], [0.6, 0.4]), delta=0.1).epsilon, 6)
     0.223144
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     forth = compiled_pair(_pair(pair))
     both = [Composition([(one, 1)]) for one in (forth, forth.reversed())]
     if epsilon is not None:
@@ -107,10 +99,7 @@ def indistinguishability(
 
 
 def loss_tail(
-    pair: Pair | list[tuple[Pair, int]],
-    epsilon: float,
-    *,
-    rtol: float = 1e-7,
+    pair: Pair | list[tuple[Pair, int]], epsilon: float, *, rtol: float = 1e-7
 ) -> tuple[float, float]:
     """Return bounds on P(L > epsilon), the chance that the privacy loss exceeds ``epsilon``.
 
@@ -176,13 +165,8 @@ def _discrete_tail(pair: DiscretePair, epsilon: float) -> tuple[float, float]:
 def _pair(pair: Any) -> DominatingPair | CompiledPair:
     if isinstance(pair, DominatingPair | CompiledPair):
         return pair
-    return discrete_pair(pair, "(p, q) or a DominatingPair")
-
-
-def discrete_pair(pair: Any, allowed: str = "(p, q)") -> DiscretePair:
-    """Return two sequences of probabilities, checked."""
     if not (isinstance(pair, tuple) and len(pair) == 2):
-        raise TypeError(f"pair must be {allowed}, got {pair!r}")
+        raise TypeError(f"pair must be (p, q) or a DominatingPair, got {pair!r}")
     return DiscretePair(*pair)
 
 
@@ -221,7 +205,9 @@ def common_part(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -
     >>> round(found.delta, 12), found.kept_p.round(12).tolist()
     (0.2, [0.4, 0.4])
     """
-    given = discrete_pair(pair)
+    given = _pair(pair)
+    if not isinstance(given, DiscretePair):
+        raise TypeError(f"pair must be (p, q), got {pair!r}")
     p, q = np.array(given.p), np.array(given.q)
     bound = np.exp(min(epsilon_of(epsilon), 700.0))
     kept_p, kept_q = np.minimum(p, bound * q), np.minimum(q, bound * p)
@@ -262,15 +248,12 @@ def tail_from_guarantee(epsilon: float, delta: float, factor: float) -> float:
 
 
 def normal_tail_bound(t: float, form: NormalTail = "chernoff") -> float:
-    """Bound the probability that a standard normal exceeds ``t``.
+    """Bound the probability that a standard normal exceeds ``t``; at most 1, rounded up.
 
     Args:
         t: In (0, inf); 0 is permitted with "half".
         form ({"chernoff", "half", "mills"}): exp(-t^2/2); half of that; exp(-t^2/2) / (sqrt(2 pi)
             t), the smallest for t > 0.798.
-
-    Returns:
-        At most 1, rounded up.
 
     Source: "A Tail of Two Densities", Claim 8, inequalities (6.3) and (6.5).
 
@@ -288,16 +271,13 @@ def normal_tail_bound(t: float, form: NormalTail = "chernoff") -> float:
 
 
 def sum_tail_bound(t: float, bounds: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
-    """Bound the probability that a sum exceeds its mean by ``t``: exp(-t^2 / (2 sum b^2)).
+    """Bound the chance that a sum exceeds its mean by ``t``, exp(-t^2 / (2 sum b^2)), rounded up.
 
     Args:
         t: In [0, inf).
         bounds: ``b_i`` in [0, inf]: the i-th summand stays within ``b_i`` of some number
             (Hoeffding), or of one that the summands before it determine (Azuma).
         counts: How often each occurs.
-
-    Returns:
-        At most 1, rounded up.
 
     Source: "A Tail of Two Densities", Claims 13 and 15.
 

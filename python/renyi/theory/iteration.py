@@ -38,7 +38,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -47,12 +47,13 @@ from renyi._engine import Pass, Schedule, step_divergence
 from renyi._search import smallest_argument
 from renyi._validation import (
     Range,
-    check_two_given,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
     number_in,
     numbers_of,
+    one_of,
     probability_of,
     real_of,
 )
@@ -89,10 +90,7 @@ def steps_of(value: Any, name: str = "n") -> int:
 
 
 def _noise_of(noise: Any) -> Noise:
-    if noise not in ("gaussian", "laplace"):
-        raise ValueError(f"noise must be 'gaussian' or 'laplace', got {noise!r}")
-    law: Noise = noise
-    return law
+    return one_of(noise, "noise", get_args(Noise))
 
 
 @dataclass(frozen=True)
@@ -373,7 +371,7 @@ def shuffled_pass(
     >>> round(shuffled_pass(descent, 1_000_000, epsilon=1.0, delta=1e-4), 6)
     1.82502
     """
-    check_two_given(epsilon=epsilon, delta=delta, scale=scale)
+    check_one_missing(epsilon=epsilon, delta=delta, scale=scale)
     steps = float(steps_of(n))
     if delta is None:
         core, width = pass_of(descent, epsilon_of(epsilon)), positive_of(scale, "scale")
@@ -427,10 +425,7 @@ def shuffled_limit(
     """
     value = number_in(epsilon, "epsilon", Range(0.0, 1000.0))
     one = math.exp(-0.5 * value) * (0.5 if _noise_of(noise) == "gaussian" else 1.0)  # x is 1
-    if (c1 is None) == (delta is None):
-        raise ValueError(
-            f"c1 must be given if delta is not, and only then, got c1={c1!r}, delta={delta!r}"
-        )
+    check_one_missing(c1=c1, delta=delta)
     if c1 is not None:
         x = positive_of(c1, "c1") / one
         return -math.expm1(-x) / x

@@ -30,6 +30,7 @@ from renyi._validation import (
     FINITE_POSITIVE,
     NON_NEGATIVE,
     Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     number_in,
@@ -37,7 +38,7 @@ from renyi._validation import (
 )
 from renyi.accountants import RDPAccountant
 from renyi.mechanisms import Mechanism
-from renyi.theory.indistinguishability import Guarantee, check_one_given
+from renyi.theory.indistinguishability import Guarantee
 
 __all__ = [
     "dp_from_moments",
@@ -79,7 +80,7 @@ def dp_from_rdp(
     >>> round(dp_from_rdp(10.0, 1.0, delta=1e-5).epsilon, 4)
     2.2792
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     more = number_in(order, "order", Range(1.0, math.inf, "(]")) - 1.0
     rdp = number_in(rdp, "rdp", NON_NEGATIVE)
     if epsilon is not None:
@@ -119,11 +120,7 @@ def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> 
 
 
 def dp_from_moments(
-    kappa: LogMoment,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    count: int = 1,
+    kappa: LogMoment, *, epsilon: float | None = None, delta: float | None = None, count: int = 1
 ) -> Guarantee:
     """Return what ``count`` uses satisfy at an epsilon, or at a delta, by their moments.
 
@@ -147,7 +144,7 @@ def dp_from_moments(
     >>> round(dp_from_moments(kappa, delta=1e-5, count=2).epsilon, 6)
     3.64307
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     uses = count_above(count, "count")
     if epsilon is not None:
         target = epsilon_of(epsilon)
@@ -258,8 +255,7 @@ def _blocks() -> tuple[Array, Array]:
     while ends[-1] < _LAST:
         ends.append(min(math.floor(ends[-1] * (1.0 + _WIDTH)) + 1, _LAST))
     last = np.array(ends, dtype=np.float64)
-    first = np.append(2.0, last[:-1] + 1.0)
-    return first, last
+    return np.append(2.0, last[:-1] + 1.0), last
 
 
 def _log_moment_beyond(c1: float, c2: float) -> float:
@@ -400,7 +396,7 @@ def _limit_square(c: float, x: float) -> float:
 
 
 def _limit_share(x: float) -> float:
-    # sqrt(2x + 2) - sqrt(2x) without cancellation
+    """Return (sqrt(2x + 2) - sqrt(2x))^2 without cancellation."""
     return (2.0 / (math.sqrt(2.0 * x + 2.0) + math.sqrt(2.0 * x))) ** 2
 
 
@@ -410,8 +406,7 @@ def _holds(c1: float, depth: float, c2: float) -> bool:
     if not math.isfinite(beyond):
         return False
     last = max(beyond**2 * c1 / c2**2, depth) * (1.0 + 1e-9)
-    count = math.ceil(math.log(last / depth) / math.log1p(_WIDEST)) + 1
-    ends = np.geomspace(depth, last, count)
+    ends = np.geomspace(depth, last, math.ceil(math.log(last / depth) / math.log1p(_WIDEST)) + 1)
     ends[0] = depth
     low, high = ends[:-1], ends[1:]
     while len(low):

@@ -19,7 +19,7 @@ from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviatio
 from renyi._validation import (
     FINITE_POSITIVE,
     Range,
-    check_two_given,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
@@ -98,13 +98,9 @@ def gaussian_calibration(
     ...     print(f"{gaussian_calibration(sigma=2.0, epsilon=1.0, calibration=calibration):.6f}")
     0.006830
     0.216265
-    >>> gaussian_calibration(sigma=0.1, epsilon=1.0, calibration="chernoff")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    ValueError: sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = 0.707107 for ...
     """
     one_of(calibration, "calibration", get_args(Calibration))
-    check_two_given(sigma=sigma, epsilon=epsilon, delta=delta)
+    check_one_missing(sigma=sigma, epsilon=epsilon, delta=delta)
     distance = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     distance *= math.sqrt(count_above(count, "count"))
     if sigma is None:
@@ -190,7 +186,7 @@ def laplace_calibration(
     >>> round(laplace_calibration(scale=1.0, epsilon=0.5), 6)
     0.221199
     """
-    check_two_given(scale=scale, epsilon=epsilon, delta=delta)
+    check_one_missing(scale=scale, epsilon=epsilon, delta=delta)
     width = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     if scale is None:
         target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
@@ -236,17 +232,12 @@ def mean_noise_multiplier(
         adjacency ({"add_remove", "replace_one"}): Of the data sets.
         learning_rate: By which the mean is multiplied before the noise is added, in (0, inf).
         least_size: What no batch is smaller than, with certainty: 0 for Poisson samples, the size
-            of samples of fixed size. At least 1 for "replace_one", for which the size has to be
-            fixed.
+            of samples of fixed size, which "replace_one" has to have. It is not checked.
 
     Returns:
         Noise over sensitivity, rounded down, in the units of the accountants: put it into
         `Gaussian`, with the sampling around it. For "replace_one", where `Gaussian` counts twice
         the sensitivity of adding a record, it is twice that ratio.
-
-    Raises:
-        TypeError, ValueError: If an argument is not permitted; samples smaller than ``least_size``
-            are the caller's error.
 
     Source: "A Tail of Two Densities" adds noise of deviation sigma C to a mean clipped to C/2 that
     it multiplies by the learning rate.

@@ -36,6 +36,7 @@ from renyi._search import least_argument, least_value
 from renyi._validation import (
     FINITE_POSITIVE,
     Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
@@ -44,7 +45,6 @@ from renyi._validation import (
     uses_of,
 )
 from renyi.theory.composition import Form, advanced_composition, optimal_composition
-from renyi.theory.indistinguishability import check_one_given
 from renyi.theory.moments import LEAST_C2, log_moment_constant
 from renyi.theory.subsampling import subsampled
 
@@ -96,7 +96,7 @@ def full_batch_route(
     >>> round(full_batch_route(4.0, 1, delta=1e-5).epsilon, 4)
     1.2309
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     root = math.sqrt(count_above(epochs, "epochs"))
     if epsilon is not None:
@@ -143,7 +143,7 @@ def advanced_route(
     >>> round(advanced_route(0.01, 4.0, 100, delta=1e-5).epsilon, 4)
     1.331
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step, composition)
     if epsilon is not None:
         return _advanced_delta(at_step, count, composition, epsilon_of(epsilon))
@@ -273,7 +273,7 @@ def moment_bound(
     one_of(form, "form", get_args(MomentForm))
     if noise_multiplier is None:
         return _moment_noise(sample_rate, steps, epsilon, delta, form)
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     bound = _Constants(noise_multiplier, sample_rate, steps)
     if epsilon is not None:
         return _moment_delta(bound, epsilon_of(epsilon), form)

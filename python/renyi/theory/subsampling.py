@@ -66,8 +66,7 @@ def subsampled(
         delta), the linear form. The inverse is (log(1 + (exp(epsilon) - 1)/r), min(1, delta/r)),
         rounded down: `subsampled` takes it back to no more than what was asked for.
 
-    Source:
-    "A Tail of Two Densities", Claim 19 (fixed size); Balle, Barthe, Gaboardi 2018, arXiv
+    Source: "A Tail of Two Densities", Claim 19 (fixed size); Balle, Barthe, Gaboardi 2018, arXiv
     1807.01647, Theorems 8 (Poisson) and 9 (fixed size).
 
     >>> amplified = subsampled(1.0, 1e-5, 0.01)
@@ -155,7 +154,7 @@ def poisson_rdp(
               + \sum_{l=3}^{\alpha} w_l (3 e^{K(l)} - 1)\Bigr)
 
     for any mechanism (Zhu and Wang 2019, Theorem 5). Without the factor 3, which they prove for
-    some (Theorem 8), it holds for all of them, see Notes, and some mechanism reaches it
+    some (Theorem 8), it holds for all of them, as is shown below, and some mechanism reaches it
     (Theorem 6).
 
     Args:
@@ -239,7 +238,7 @@ def fixed_size_rdp(
             Balle and Kasiviswanathan, "tight" their Theorem 27, for mechanisms of which one pair of
             distributions reaches all orders. "mixture" and "pure" are as in `poisson_rdp`. "best"
             is what `RDPAccountant` uses: for mechanisms whose pair an involution swaps, log(1 + 2
-            (A - 1)) with log A that of a Poisson sample, see Notes, or "mixture".
+            (A - 1)) with log A that of a Poisson sample, see below, or "mixture".
 
     Returns:
         Of the shape of ``orders``, rounded up.
