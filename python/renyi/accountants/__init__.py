@@ -16,12 +16,7 @@ from renyi.accountants.pld import PLDAccountant
 from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms.algebra import UnsupportedMechanismError
 
-__all__ = [
-    "Accountant",
-    "PLDAccountant",
-    "RDPAccountant",
-    "UnsupportedMechanismError",
-]
+__all__ = ["Accountant", "PLDAccountant", "RDPAccountant", "UnsupportedMechanismError"]
 
 
 def __dir__() -> list[str]:

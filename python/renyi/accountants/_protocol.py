@@ -339,11 +339,7 @@ class Accountant(Risks[Part]):
         return np.asarray(result.reshape(given.shape))
 
     def _epsilons_after(
-        self,
-        delta: float,
-        mechanism: Mechanism,
-        times: list[int],
-        direction: DirectionName | None,
+        self, delta: float, mechanism: Mechanism, times: list[int], direction: DirectionName | None
     ) -> Array:
         """Return epsilon after each number of uses; NaN where there is no shorter way to it."""
         return np.full(len(times), math.nan)

@@ -374,11 +374,7 @@ class PLDAccountant(Accountant[Part]):
     # What the protocol asks for besides.
 
     def _epsilons_after(
-        self,
-        delta: float,
-        mechanism: Mechanism,
-        times: list[int],
-        direction: DirectionName | None,
+        self, delta: float, mechanism: Mechanism, times: list[int], direction: DirectionName | None
     ) -> Array:
         repeated = self._blank().compose(mechanism)
         result = np.zeros(len(times))

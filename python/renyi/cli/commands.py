@@ -307,10 +307,7 @@ COMMANDS = (
         "with an mpmath reference: digits of agreement, and whether the certified bracket\n"
         "contains the reference; then, at five of the points at most, the Renyi-DP of every other\n"
         "kind of mechanism. The exit code is 1 if any bracket does not.",
-        (
-            "(--sample-rate Q --noise-multiplier SIGMA --order A | --random N [--seed S])",
-            REST,
-        ),
+        ("(--sample-rate Q --noise-multiplier SIGMA --order A | --random N [--seed S])", REST),
         "  renyi verify --sample-rate 0.01 --noise-multiplier 1 --order 8.5\n"
         "  renyi verify --random 200 --seed 1",
         {

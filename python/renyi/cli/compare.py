@@ -21,13 +21,7 @@ if TYPE_CHECKING:
     Rows = Sequence[Row]
 
 Record = dict[str, Any]
-SYMBOLS = {
-    "noise_multiplier": "σ",
-    "target": "ε",
-    "epsilon": "ε",
-    "delta": "δ",
-    "sample_rate": "q",
-}
+SYMBOLS = {"noise_multiplier": "σ", "target": "ε", "epsilon": "ε", "delta": "δ", "sample_rate": "q"}
 NOISE = {"noise": "standard deviation / sensitivity of the adjacency"}
 RELATIVE = "noise relative to the sensitivity of each method's own adjacency"
 HEADINGS = dict(

@@ -43,9 +43,7 @@ def account(options: argparse.Namespace) -> int:
         Column("accountant", "accountant", _words, left=True),
         Column(given, given, output.plain),
         Column(
-            wanted,
-            wanted,
-            lambda value: "-" if value is None else round_up(value, options.digits),
+            wanted, wanted, lambda value: "-" if value is None else round_up(value, options.digits)
         ),
     ]
     output.print_table(columns, records)

@@ -342,10 +342,7 @@ class StudentTPair(_Noise):
     True
     """
 
-    _ranges = (
-        ("degrees", Range(1.5, 1e4)),
-        ("scale", Range(0.01, 1e6)),
-    )
+    _ranges = (("degrees", Range(1.5, 1e4)), ("scale", Range(0.01, 1e6)))
     _engine = staticmethod(Pair.student)
 
     degrees: float
@@ -374,10 +371,7 @@ class GeneralisedGaussianPair(_Noise):
     True
     """
 
-    _ranges = (
-        ("shape", Range(1.01, 10.0)),
-        ("scale", Range(0.01, 1e6)),
-    )
+    _ranges = (("shape", Range(1.01, 10.0)), ("scale", Range(0.01, 1e6)))
     _engine = staticmethod(Pair.generalised_gaussian)
 
     shape: float

@@ -68,12 +68,7 @@ EQUAL, APART = Pair(constant=mp.zero), Pair(constant=mp.inf)
 
 
 def rdp(
-    pair: Pair,
-    alpha: Number,
-    digits: int = 50,
-    *,
-    q: Number = 1,
-    direction: Direction = "remove",
+    pair: Pair, alpha: Number, digits: int = 50, *, q: Number = 1, direction: Direction = "remove"
 ) -> Any:
     """Divergence of order alpha of a pair, Poisson-sampled at rate q.
 
@@ -498,11 +493,7 @@ def rdp_gumbel(shift: Number, alpha: Number, digits: int = 50) -> Any:
 
 
 def rdp_bounded_range(
-    epsilon: Number,
-    alpha: Number,
-    q: Number = 1,
-    direction: Direction = "remove",
-    digits: int = 50,
+    epsilon: Number, alpha: Number, q: Number = 1, direction: Direction = "remove", digits: int = 50
 ) -> Any:
     r"""Largest divergence if the loss lies in an interval of length epsilon: exponential mechanism.
 

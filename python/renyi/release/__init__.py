@@ -23,12 +23,5 @@ from renyi.release._release import Release
 from renyi.release._releases import Releases
 from renyi.release._reports import Estimate, estimate_histogram, estimate_mean, randomize
 
-__all__ = [
-    "Estimate",
-    "Release",
-    "Releases",
-    "estimate_histogram",
-    "estimate_mean",
-    "randomize",
-]
+__all__ = ["Estimate", "Release", "Releases", "estimate_histogram", "estimate_mean", "randomize"]
 __dir__ = __all__.copy

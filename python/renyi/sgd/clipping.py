@@ -56,11 +56,7 @@ from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
 
 def per_sample_norms(
-    grads: Any,
-    *,
-    per_layer: bool = False,
-    out: Norms | None = None,
-    threads: int | None = None,
+    grads: Any, *, per_layer: bool = False, out: Norms | None = None, threads: int | None = None
 ) -> Norms:
     """Return the Euclidean norm of each row. It is private, like the rows.
 
@@ -209,11 +205,7 @@ class ClippedAverage:
 
 
 def average_clipped_at_half(
-    grads: Any,
-    max_change: float,
-    *,
-    dtype: npt.DTypeLike = np.float64,
-    threads: int | None = None,
+    grads: Any, max_change: float, *, dtype: npt.DTypeLike = np.float64, threads: int | None = None
 ) -> ClippedAverage:
     r"""Average the rows, then clip the average at half of ``max_change``.
 

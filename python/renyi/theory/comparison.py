@@ -168,9 +168,7 @@ METHODS: dict[str, Method] = {
         lambda run, **given: _accounted(RDPAccountant(), run, **given),
     ),
     "exact": Method(
-        "exact curve",
-        *_POISSON,
-        lambda run, **given: _accounted(PLDAccountant(), run, **given),
+        "exact curve", *_POISSON, lambda run, **given: _accounted(PLDAccountant(), run, **given)
     ),
 }
 """The methods by name, in the order of the tables."""
@@ -278,12 +276,7 @@ def _names_of(methods: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def compare_samplings(
-    population: int,
-    batch_size: int,
-    *,
-    noise_multiplier: float,
-    epochs: int,
-    delta: float,
+    population: int, batch_size: int, *, noise_multiplier: float, epochs: int, delta: float
 ) -> tuple[SamplingRow, ...]:
     """Return epsilon of the same training run under every way to draw its batches.
 

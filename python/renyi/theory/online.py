@@ -92,12 +92,7 @@ def online_delta(
 
 
 def online_deltas(
-    descent: NoisyDescent,
-    epsilon: float,
-    noise: NoiseScales,
-    n: int,
-    *,
-    out: Floats | None = None,
+    descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: int, *, out: Floats | None = None
 ) -> Floats:
     """Return delta of every record.
 
