@@ -333,6 +333,8 @@ class _Moments(NamedTuple):
 def _distance(step: _Moments, count: int, mu: float) -> float:
     """From the law of the summed losses to N(mu**2/2, mu**2)."""
     deviation = math.sqrt(step.variance)
+    if deviation**3 == 0.0:  # below the smallest double
+        return math.inf
     total = deviation * math.sqrt(count)
     berry_esseen = _BERRY_ESSEEN * step.third / (deviation**3 * math.sqrt(count))
     shift = abs(count * step.mean - mu * mu / 2) / (total * math.sqrt(2 * math.pi))

@@ -308,6 +308,8 @@ cdef class SampledSteps(CountedSteps):
 
     def betas_into(self, const double[::1] alphas, double[::1] out):
         """Least type II errors that all orders allow at type I errors in [0, 1], rounded down."""
+        if alphas.shape[0] == 0:
+            return
         cdef Composition copy = self.parts.composition()
         with nogil:
             type_two_errors(copy, ConstDoubles(self.orders.data(), self.orders.size()),

@@ -8,8 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,10 @@ import renyi
 from renyi import Gaussian, Laplace, PLDAccountant, RDPAccountant, calibrate_noise_multiplier
 from renyi._progress import progress
 from renyi.cli import main
+from renyi.filters import PrivacyFilter
+from renyi.report import dataset_report, privacy_report
+from renyi.sgd import PNSGD, Ball
+from renyi.tradeoff import central_limit
 
 RUN = ["--noise-multiplier", "1", "--sample-rate", "0.1", "--steps", "10", "--delta", "1e-5"]
 SIZES = ["--batch-size", "10", "--dataset-size", "1000", "--steps", "10"]
@@ -354,3 +360,30 @@ def test_what_is_not_required_is_asked_for_by_name() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "python -m pip install mpmath" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [
+        ("mechanism", lambda x: PLDAccountant().get_epsilon_after(1e-5, x, [2])),
+        ("orders", lambda x: RDPAccountant().get_rdp(x)),
+        ("strategy", lambda x: renyi.matrix.NoiseStream(x, 3)),
+        ("domain", lambda x: PNSGD(x, x, step_size=0.1)),
+        ("loss", lambda x: PNSGD(Ball(1.0, [0.0]), x, step_size=0.1)),
+        ("ledger", lambda x: dataset_report(x, "census")),
+        ("disclosure", lambda x: privacy_report(Gaussian(1.0), delta=1e-5, disclosure=x)),
+        ("pair", lambda x: renyi.reference.rdp(x, 2)),
+    ],
+)
+def test_an_object_of_the_wrong_kind_is_named(name: str, use: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match=rf"^{name} must be .*, got 'x'$"):
+        use("x")
+
+
+def test_arguments_next_to_the_ends_of_doubles() -> None:
+    accountant = RDPAccountant().compose(Gaussian(1.0))
+    assert accountant.get_beta(np.zeros((2, 0))).shape == (2, 0)
+    with pytest.raises(ValueError, match=r"^orders must be a number in \[1, 1e6\]"):
+        accountant.get_rdp(10**400)
+    assert central_limit(1e-300, 1.0, 2**40).gamma == 1.0
+    assert not PrivacyFilter(5e-324, 1e-5).fits(Gaussian(1.0))

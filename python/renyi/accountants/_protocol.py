@@ -19,6 +19,7 @@ from renyi.accountants._groups import GroupCurve, group_size_of
 from renyi.accountants._ledger import Part, leaves_of
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
+from renyi.mechanisms.algebra import mechanism_of
 
 DELTAS = "a number in [0, 1] or an array of these"
 EPSILONS = "a number in [0, inf] or an array of these"
@@ -324,6 +325,7 @@ class Accountant(Risks[Part]):
             raise TypeError(f"delta must be a number in [0, 1], got {delta!r}")
         given = np.asarray(counts)
         times = [uses_of(count, "counts") for count in given.reshape(-1)]
+        mechanism = mechanism_of(mechanism)
         self._uses_with(self._parts_of(mechanism), max(times, default=0))  # raises
         if direction is not None:
             self._check_direction(direction)

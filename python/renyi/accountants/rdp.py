@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName
 from renyi._engine import RenyiCurve, SampledSteps, all_floats
-from renyi._validation import delta_of, epsilon_of, one_of, real_of
+from renyi._validation import delta_of, epsilon_of, numbers_of, one_of, real_of
 from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
 from renyi.accountants._groups import group_curve
 from renyi.accountants._ledger import leaves_of
@@ -277,17 +277,14 @@ class RDPAccountant(Accountant[Part]):
         >>> rdp.round(3), round(failing, 9)
         (array([7.353]), 1e-05)
         """
-        given = np.asarray(orders, dtype=np.float64)
-        outside = ~((given >= 1.0) & (given <= LARGEST_ORDER))
-        if outside.any():
-            raise ValueError(f"orders must be in [1, 1e6], got {given[outside].flat[0]!r}")
-        flat = np.ascontiguousarray(given).reshape(-1)
+        allowed = "a number in [1, 1e6] or an array of these"
+        flat, shape = numbers_of(orders, "orders", 1.0, LARGEST_ORDER, allowed)
         result = np.empty_like(flat)
         if self._unprotected:
             result.fill(math.inf)
         else:
             self._steps.rdp_into(flat, result)
-        return result.reshape(given.shape), self._failures.with_them(0.0)
+        return result.reshape(shape), self._failures.with_them(0.0)
 
     def _epsilon(self, delta: float) -> tuple[float, float, float]:
         delta = delta_of(delta)

@@ -458,13 +458,18 @@ class Filter(Saved):
         return {**taken, "failure_delta": total.rounded()[1]}
 
     def _most(self, mechanism: Mechanism, fails: int) -> int:
-        if self._holds(self._price(mechanism, fails), mechanism, fails):
+        def fit(count: int) -> bool:
+            return self._holds(self._price(mechanism, count), mechanism, count)
+
+        if fit(fails):
             return fails
-        fits = 0
+        fits, more = 0, 1
+        while more < fails and fit(more):  # far counts may be dear to price
+            fits, more = more, 2 * more
+        fails = min(more, fails)
         while fails - fits > 1:
             middle = (fits + fails) // 2
-            holds = self._holds(self._price(mechanism, middle), mechanism, middle)
-            fits, fails = (middle, fails) if holds else (fits, middle)
+            fits, fails = (middle, fails) if fit(middle) else (fits, middle)
         return fits
 
     def _left(self) -> float:

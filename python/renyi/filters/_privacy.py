@@ -334,7 +334,7 @@ def _gaussian_order(epsilon: float, delta: float) -> float:
     """
     depth = -math.log(delta)
     root = epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth))  # of rho
-    excess = math.sqrt(depth) / root
+    excess = math.sqrt(depth) / root if root else math.inf
     excess = max(excess, 2.0**-40)  # an order of 1 is none
     orders = [min(1.0 + excess * math.exp2(0.125 * i), 1e6) for i in range(-12, 13)]
     return max(orders, key=lambda order: _largest_divergence(epsilon, delta, order) / order)

@@ -261,6 +261,8 @@ def check_finite(array: Buffer, name: str) -> None:
 
 def kernel_of_strategy(strategy: Strategy, size: int, dtype: np.dtype[Any]) -> Kernel:
     """Return the kernel of a strategy for arrays of so many numbers."""
+    if not isinstance(strategy, Strategy):
+        raise TypeError(f"strategy must be a Strategy, got {strategy!r}")
     if isinstance(strategy, BLT):
         return Buffers(strategy, size, dtype)
     if isinstance(strategy, Tree):

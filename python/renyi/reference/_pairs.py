@@ -91,6 +91,8 @@ def rdp(
     rate, order = unit("q", q), order_of(alpha)
     if rate == 0:
         return mp.zero
+    if not isinstance(pair, Pair):
+        raise TypeError(f"pair must be a Pair, as laplace_pair returns it, got {pair!r}")
     if pair.constant is not None:
         require("q", pair.constant == 0 or rate == 1, "0 or 1 where losses are infinite", q)
         return pair.constant

@@ -190,6 +190,8 @@ def privacy_report(
     )
     warned = tuple(warnings_of(epsilon, delta, records))
     told = Disclosure() if disclosure is None else disclosure
+    if not isinstance(told, Disclosure):
+        raise TypeError(f"disclosure must be a Disclosure, got {disclosure!r}")
     sections = (
         Section("Warnings", warned),
         Section("What was released", code=(released if count != 1 else mechanism).describe()),
@@ -314,6 +316,8 @@ def dataset_report(
     LedgerError, TypeError, ValueError
         As `Ledger.status` and `privacy_report`.
     """
+    if not isinstance(ledger, Ledger):
+        raise TypeError(f"ledger must be a Ledger, got {ledger!r}")
     status, history = ledger.status(dataset), ledger.history(dataset)
     made = privacy_report(
         _spent(history),

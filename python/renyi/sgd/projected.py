@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ _UP = 1.0 + 1e-12  # diameters, norms and constants hold in floating point
 _LARGEST = 1e70
 
 
+@runtime_checkable
 class Domain(Protocol):
     """A convex compact set: its number of coordinates, largest distance and largest L2 norm."""
 
@@ -136,6 +137,7 @@ def _vector(values: Any, name: str) -> Vector:
 _BOUND = Range(1e-30, 1e30)
 
 
+@runtime_checkable
 class Loss(Protocol):
     """A loss as `PNSGD` uses it, with its largest and its smallest curvature."""
 
@@ -375,6 +377,10 @@ class PNSGD:
         noise: Noise = "gaussian",
         batch_size: int = 1,
     ) -> None:
+        if not isinstance(domain, Domain):
+            raise TypeError(f"domain must be a Domain, such as Ball and Box, got {domain!r}")
+        if not isinstance(loss, Loss):
+            raise TypeError(f"loss must be a Loss, such as LogisticLoss, got {loss!r}")
         if noise == "laplace" and domain.dimension != 1:
             raise ValueError(
                 f"noise must be 'gaussian' in {domain.dimension} dimensions, got 'laplace'"
