@@ -1,7 +1,5 @@
 """What this installation is made of, and whether the process it runs in is sound."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 

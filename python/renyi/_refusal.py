@@ -1,7 +1,5 @@
 """What is said where a budget would be exceeded: amounts, rounded to the safe side."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction

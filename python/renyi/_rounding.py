@@ -4,8 +4,6 @@ A margin of sixteen units of 2^-52 covers eight operations, each within two unit
 arithmetic, and exp, log, erfc and their like as C libraries give them.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Checks of saved states, and runs, which only one object may continue."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Strict JSON, so that what is read is what was written: no constants, no name twice, versions."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Mapping

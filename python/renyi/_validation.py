@@ -1,7 +1,5 @@
 """Checks of arguments: every message names the argument, what is allowed and what was given."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Collection, Iterable

@@ -8,8 +8,6 @@ proves the theorems, T1 to T9. A report that states the hash of a certificate is
 Exit code 0: verified; 1: not.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -6,12 +6,9 @@ errors of an attacker down, its success up. Arrays broadcast. A piecewise linear
 is given by its vertices: two arrays ``alpha``, from 0 to 1 and not falling, and ``beta``, not
 rising and ending in 0.
 
->>> import numpy as np
 >>> beta_from_epsilon_delta(np.array([0.0, 0.1, 0.5]), 1.0, 1e-5).round(6)
 array([0.99999 , 0.728162, 0.183936])
 """
-
-from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ distributions are summed and integrated with other nodes and more digits, sums o
 not windowed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

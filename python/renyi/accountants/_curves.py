@@ -1,7 +1,5 @@
 """Privacy curves as certified brackets, and curves that are made of others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

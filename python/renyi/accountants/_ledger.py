@@ -1,7 +1,5 @@
 """What was composed under which adjacency, taken apart into what is added up."""
 
-from __future__ import annotations
-
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence

@@ -3,11 +3,9 @@
 Every answer is an end of a bracket of a `Curve`, which an accountant gives for a direction.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +18,6 @@ from renyi.accountants._ledger import Part, leaves_of
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import mechanism_of
-
-DELTAS = "a number in [0, 1] or an array of these"
-EPSILONS = "a number in [0, inf] or an array of these"
 
 
 class Question(TypedDict, total=False):
@@ -90,7 +85,7 @@ class Accountant(Risks[Part]):
         >>> round(exact.get_epsilon(1e-5, group_size=3), 4)
         16.6755
         """
-        return self._epsilon_ends(delta, direction, rtol, group_size)[1]
+        return self._ends("epsilon", delta, direction, rtol, group_size)[1]
 
     @overload
     def get_delta(self, epsilon: float, **question: Unpack[Question]) -> float: ...
@@ -107,17 +102,14 @@ class Accountant(Risks[Part]):
         """Return a delta such that the composition is (epsilon, delta)-DP, rounded up.
 
         Args:
-            epsilon: In [0, inf].
+            epsilon: In [0, inf]; the answer is of its shape, in [0, 1].
             direction, rtol, group_size: As for `get_epsilon`.
-
-        Returns:
-            In [0, 1], of the shape of ``epsilon``.
 
         >>> from renyi import Gaussian, PLDAccountant
         >>> PLDAccountant().compose(Gaussian(1.0)).get_delta([0.0, 1.0]).round(6)
         array([0.382925, 0.126937])
         """
-        return self._delta_ends(epsilon, direction, rtol, group_size)[1]
+        return self._ends("delta", epsilon, direction, rtol, group_size)[1]
 
     @overload
     def get_epsilon_bounds(
@@ -151,20 +143,33 @@ class Accountant(Risks[Part]):
         >>> low <= accountant.get_epsilon(1e-5, rtol=1e-8) <= high < low + 1e-7
         True
         """
-        ends = self._epsilon_ends(delta, direction, rtol, group_size)
-        least = self._attained(direction, rtol)
-        if least is None:
-            return ends
-        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
-        low = np.minimum(least.epsilon_brackets(flat)[0], np.ravel(ends[1]))
-        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+        return self._ends("epsilon", delta, direction, rtol, group_size, attained=True)
 
-    def _epsilon_ends(
-        self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    def _ends(
+        self,
+        wanted: Literal["epsilon", "delta"],
+        given: npt.ArrayLike,
+        direction: DirectionName | None,
+        rtol: float,
+        group_size: int,
+        attained: bool = False,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
-        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
-        return _ends(curve.epsilon_brackets(flat), shape)
+        """Return the ends of the curve; ``attained``: the lower one is to be valid."""
+        name, most = ("delta", 1.0) if wanted == "epsilon" else ("epsilon", math.inf)
+        allowed = f"a number in [0, {most:g}] or an array of these"
+        flat, shape = numbers_of(given, name, 0.0, most, allowed)
+        curves = [self._curve(direction, rtol_of(rtol), group_size_of(group_size))]
+        if attained and (least := self._attained(direction, rtol)) is not None:
+            curves.append(least)
+        found = [
+            curve.epsilon_brackets(flat) if wanted == "epsilon" else curve.delta_brackets(flat)
+            for curve in curves
+        ]
+        (low, high), *lower = found
+        low = np.minimum(lower[0][0], high) if lower else low
+        if not shape:
+            return low.item(), high.item()
+        return low.reshape(shape), high.reshape(shape)
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
         """Return a curve with valid lower ends if those of the accountant are not; else None."""
@@ -190,25 +195,9 @@ class Accountant(Risks[Part]):
 
         Args:
             epsilon: As for `get_delta`.
-            direction, rtol, group_size: As for `get_epsilon`.
-
-        Returns:
-            As for `get_epsilon_bounds`.
+            direction, rtol, group_size: As for `get_epsilon`; the ends as of `get_epsilon_bounds`.
         """
-        ends = self._delta_ends(epsilon, direction, rtol, group_size)
-        least = self._attained(direction, rtol)
-        if least is None:
-            return ends
-        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
-        low = np.minimum(least.delta_brackets(flat)[0], np.ravel(ends[1]))
-        return _ends(np.array([low, np.ravel(ends[1])]), shape)
-
-    def _delta_ends(
-        self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
-    ) -> tuple[float, float] | tuple[Array, Array]:
-        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
-        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
-        return _ends(curve.delta_brackets(flat), shape)
+        return self._ends("delta", epsilon, direction, rtol, group_size, attained=True)
 
     def certificate(
         self, *, epsilon: float | None = None, delta: float | None = None
@@ -219,8 +208,8 @@ class Accountant(Risks[Part]):
             epsilon, delta: One of them: what `get_delta` or `get_epsilon` is asked.
 
         Returns:
-            dict: For `json.dump`: where the checker is to evaluate, in exact hexadecimal doubles.
-                What is proved exceeds delta, given or reported, by at most 1e-9 of itself.
+            For `json.dump`: where the checker is to evaluate, in exact hexadecimal doubles. What is
+            proved exceeds delta, given or reported, by at most 1e-9 of itself.
 
         Raises:
             UnsupportedMechanismError: If the checker knows no pair of a mechanism.
@@ -272,11 +261,7 @@ class Accountant(Risks[Part]):
             delta: In [0, 1].
 
         Returns:
-            Whether the uses were recorded.
-
-        Raises:
-            UnsupportedMechanismError, TypeError, ValueError: As `compose`, or for an ``epsilon`` or
-                ``delta`` outside its range. Nothing is recorded then.
+            Whether the uses were recorded. Errors are those of `compose`; nothing is recorded then.
 
         >>> from renyi import Gaussian, PLDAccountant
         >>> accountant = PLDAccountant()
@@ -286,7 +271,6 @@ class Accountant(Risks[Part]):
         ((Gaussian(noise_multiplier=20.0), 28),)
         """
         most, allowed = epsilon_of(epsilon), delta_of(delta)
-
         with self.lock:
             if self.copy().compose(mechanism, count).get_epsilon(allowed) > most:
                 return False
@@ -308,12 +292,10 @@ class Accountant(Risks[Part]):
         Args:
             delta: In [0, 1].
             mechanism: What a run would go on with.
-            counts: Numbers of uses, each in [0, 10^9] as for `compose`. In ascending order a
-                thousand checkpoints cost `PLDAccountant` little more than a dozen.
+            counts: Numbers of uses, each in [0, 10^9] as for `compose`; the answer is of this
+                shape. In ascending order a thousand checkpoints cost `PLDAccountant` little more
+                than a dozen.
             direction, rtol, group_size: As for `get_epsilon`.
-
-        Returns:
-            Of the shape of ``counts``.
 
         >>> from renyi import Gaussian, PLDAccountant, PoissonSampled
         >>> step = PoissonSampled(Gaussian(1.0), 0.01)
@@ -370,10 +352,3 @@ def rtol_of(value: Any) -> float:
     if type(value) is float and 1e-8 <= value <= 0.5:
         return value
     return number_in(value, "rtol", Range(1e-8, 0.5))
-
-
-def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:
-    if not shape:
-        return brackets.item(0), brackets.item(1)
-    low, high = brackets
-    return low.reshape(shape), high.reshape(shape)

@@ -1,7 +1,5 @@
 """What an attacker can do: the trade-off function and the risks that follow from it."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from typing import Self, overload

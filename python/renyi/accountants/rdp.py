@@ -4,11 +4,9 @@ What it reports is rounded outward: epsilon and delta are never below the exact 
 guarantee they stand for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -155,31 +153,20 @@ class RDPAccountant(Accountant[Part]):
             f"directions, got {direction!r}"
         )
 
-    # A single number needs no arrays: they cost as much as half the answer.
-    def _epsilon_ends(
+    def _ends(
         self,
-        delta: npt.ArrayLike | float,
+        wanted: Literal["epsilon", "delta"],
+        given: npt.ArrayLike | float,
         direction: DirectionName | None,
         rtol: float,
         group_size: int,
+        attained: bool = False,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        if not isinstance(delta, float) or direction is not None or group_size != 1:
-            return super()._epsilon_ends(delta, direction, rtol, group_size)
+        # A single number needs no arrays: they cost as much as half the answer.
+        if not isinstance(given, float) or direction is not None or group_size != 1:
+            return super()._ends(wanted, given, direction, rtol, group_size, attained)
         rtol_of(rtol)
-        value, floor, _ = self._epsilon(delta)
-        return floor, value
-
-    def _delta_ends(
-        self,
-        epsilon: npt.ArrayLike | float,
-        direction: DirectionName | None,
-        rtol: float,
-        group_size: int,
-    ) -> tuple[float, float] | tuple[Array, Array]:
-        if not isinstance(epsilon, float) or direction is not None or group_size != 1:
-            return super()._delta_ends(epsilon, direction, rtol, group_size)
-        rtol_of(rtol)
-        value, floor, _ = self._delta(epsilon)
+        value, floor, _ = self._epsilon(given) if wanted == "epsilon" else self._delta(given)
         return floor, value
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:

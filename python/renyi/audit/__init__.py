@@ -16,8 +16,6 @@ at the stated confidence.
 (1.9, 1.0)
 """
 
-from __future__ import annotations
-
 from renyi.audit._claims import Audit
 from renyi.audit._figures import plot_attack, plot_power
 from renyi.audit._many_runs import ManyRuns, SequentialRuns, binomial_interval

@@ -5,8 +5,6 @@
 budget or a limit is exceeded, 4 where the output cannot be written, 130 where it was interrupted.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import os

@@ -4,8 +4,6 @@ What is printed is checked: the rounded number is put back into the accountant, 
 printed with it.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable, Mapping

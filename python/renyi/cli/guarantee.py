@@ -1,7 +1,5 @@
 """``renyi epsilon``, ``renyi delta`` and ``renyi rdp``: the price of a run."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The options: numbers, lists and ranges, what each permits, and how messages name them."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import re

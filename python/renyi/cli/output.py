@@ -1,7 +1,5 @@
 """Numbers and tables on the screen, rounded to the safe side, and limits of what they may be."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

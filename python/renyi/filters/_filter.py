@@ -1,7 +1,5 @@
 """What all filters have in common: costs that add up, reservations, saved states, refusals."""
 
-from __future__ import annotations
-
 import math
 import re
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """A budget for each record: who has spent it takes no further part."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -42,7 +40,6 @@ class IndividualFilter:
 
     Source: Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.5 and Section 4.
 
-    >>> import numpy as np
     >>> accounts = IndividualFilter(3, order=8.0, budget=0.6)
     >>> norms = np.array([1.0, 0.5, 0.0])  # of three records, clipped at 1
     >>> [accounts.admit(norms, noise=4.0).tolist() for _ in range(3)]

@@ -1,7 +1,5 @@
 """A running epsilon that holds at all times at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any

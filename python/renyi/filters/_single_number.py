@@ -1,7 +1,5 @@
 """Budgets of one number: zero-concentrated, Gaussian and Rényi differential privacy."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache

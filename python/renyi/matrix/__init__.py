@@ -16,8 +16,6 @@ arXiv 2202.08312: also where a sum depends on what was released before).
 (3.6596, 5.3573)
 """
 
-from __future__ import annotations
-
 from renyi.matrix._blt import BLT
 from renyi.matrix._choice import choose_bands, choose_strategy, plot_bands, priced
 from renyi.matrix._dense import Dense

@@ -41,7 +41,6 @@ class NoiseStream:
         dtype: float32 or float64, of sums and buffers; buffers of a `BLT` are float64 always.
         threads: By default one for each processor. The result does not depend on it.
 
-    >>> import numpy as np
     >>> from renyi.matrix import SquareRoot
     >>> stream = SquareRoot(3).noise(1000, scale=10.0)
     >>> total = sum(stream)

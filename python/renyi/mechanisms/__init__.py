@@ -22,8 +22,6 @@ accountant; a mechanism that holds for some adjacencies only says which.
 True
 """
 
-from __future__ import annotations
-
 from renyi.mechanisms._answers import Exponential, RandomizedResponse
 from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism, TreeAggregation
 from renyi.mechanisms._epochs import FixedAllocation, RandomAllocation, ShuffledBatches

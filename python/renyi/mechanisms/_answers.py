@@ -1,7 +1,5 @@
 """Mechanisms that choose one of finitely many answers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Correlated noise: a matrix mechanism as a whole run, and a shorthand for the tree."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Epochs in which every record takes part: in steps drawn at random, or in shuffled batches."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@
 Each is as private as any mechanism with the guarantee is at least.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

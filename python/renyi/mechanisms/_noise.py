@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -84,11 +85,12 @@ class _ScaledNoise(Mechanism):
     """Noise by its scale over what one record moves the query."""
 
     dominates_removal = True
+    permitted: ClassVar[Range] = POSITIVE
 
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        set_numbers(self, noise_multiplier=POSITIVE)
+        set_numbers(self, noise_multiplier=self.permitted)
 
     def for_group(self, size: int) -> Mechanism:
         """Return the mechanism with less noise: a group moves the query ``size`` times as far."""
@@ -112,10 +114,7 @@ class Gaussian(_ScaledNoise):
     summary = "Gaussian noise, multiplier {noise_multiplier}"
     assumption = f"Gaussian: normal, standard deviation = noise multiplier x {L2}"
     symmetric = True
-
-    def __post_init__(self) -> None:
-        noise = number_in(self.noise_multiplier, "noise_multiplier", NON_NEGATIVE)
-        object.__setattr__(self, "noise_multiplier", noise)
+    permitted: ClassVar[Range] = NON_NEGATIVE
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return step_pair(SampledStep(1.0, self.noise_multiplier), adjacency, direction)
@@ -348,6 +347,10 @@ class _IntegerNoise(Mechanism):
         set_numbers(self, **{parameter: FINITE_POSITIVE})
         set_fields(self, sensitivity=integer_of(getattr(self, sensitivity), sensitivity, 1))
 
+    def _beyond(self, parameter: str) -> UnsupportedMechanismError:
+        reason = f"its losses are kept one by one, up to {parameter}a shift of 2^20"
+        return UnsupportedMechanismError(self, reason)
+
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian(_IntegerNoise):
@@ -374,9 +377,7 @@ class DiscreteGaussian(_IntegerNoise):
         if shift > 1000.0 * self.sigma:
             return Pair.bracketed(REVEALED, NOTHING)
         if shift > MOST_LOSSES or self.sigma > 1e4:
-            raise UnsupportedMechanismError(
-                self, "its losses are kept one by one, up to sigma 10,000 and a shift of 2^20"
-            )
+            raise self._beyond("sigma 10,000 and ")
         return Pair.discrete_gaussian(self.sigma, shift)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
@@ -454,9 +455,7 @@ class DiscreteLaplace(_IntegerNoise):
         if shift > LARGEST_LOSS * self.scale:
             return Pair.bracketed(REVEALED, NOTHING)
         if shift > MOST_LOSSES:
-            raise UnsupportedMechanismError(
-                self, "its losses are kept one by one, up to a shift of 2^20"
-            )
+            raise self._beyond("")
         return Pair.discrete_laplace(min(self.scale, 1.0 / SMALLEST_LOSS), shift)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
@@ -503,9 +502,7 @@ class Skellam(_IntegerNoise):
         if variance < 0.01 or shift > 1000.0 * math.sqrt(variance):
             return Pair.bracketed(REVEALED, NOTHING)
         if shift > MOST_LOSSES or variance > 1e8:
-            raise UnsupportedMechanismError(
-                self, "its losses are kept one by one, up to variance 1e8 and a shift of 2^20"
-            )
+            raise self._beyond("variance 1e8 and ")
         return Pair.skellam(variance, shift)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:

@@ -5,8 +5,6 @@ is described by as few types as tell both inputs of one user, and that of all ot
 of one likelihood ratio are merged, which loses nothing.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ There is one sentence for every kind of mechanism in the tree, with the part of 
 that it is about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

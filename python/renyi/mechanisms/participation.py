@@ -3,8 +3,6 @@
 `renyi.matrix` has the strategies and all that is computed with them.
 """
 
-from __future__ import annotations
-
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass

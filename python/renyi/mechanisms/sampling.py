@@ -4,8 +4,6 @@ Sampling is a node of its own: what stands inside is done with the sample. Each 
 pair; none is accounted as another one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Noise added to arrays: ideal and then rounded to a lattice, or on the integers."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Privacy-loss distributions of any mechanism, composed with certified bounds on both sides."""
 
-from __future__ import annotations
-
 from renyi.pairs._composition import Composition
 from renyi.pairs.dominating import (
     DensityPair,

@@ -1,7 +1,5 @@
 """Compositions of pairs: certified brackets of delta(epsilon) and epsilon(delta), trade-off."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ The privacy loss is L = log dP/dQ(x) for x ~ P, and delta(epsilon) = E_P[(1 - e^
 One direction at a time: for a mechanism under add/remove adjacency build both.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -257,7 +255,6 @@ class DensityPair(DominatingPair):
     breaks on the scale of a panel, and the loss has no further turning point. Bounds are then
     certified given the densities as computed and ``tolerance``.
 
-    >>> import numpy as np
     >>> def log_p(x): return -0.5 * (x - 1.0) ** 2 - 0.5 * np.log(2.0 * np.pi)
     >>> def log_q(x): return -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
     >>> pair = DensityPair(log_p, log_q, -12.0, 13.0)

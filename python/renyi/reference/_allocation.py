@@ -11,8 +11,6 @@ without it Q = N(0, sigma^2), in t dimensions, and
 "remove" is D(P||Q), "add" is D(Q||P).
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

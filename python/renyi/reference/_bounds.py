@@ -15,8 +15,6 @@ number of runs is truncated negative binomial with shape eta > -1 (1: geometric,
 Poisson (eta = inf).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -16,8 +16,6 @@ result; ValueError names an argument outside its range (alpha > 1, rho >= 0, del
 epsilon >= 0).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

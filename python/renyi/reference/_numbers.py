@@ -1,7 +1,5 @@
 """Exact arguments and correct digits, shared by the reference functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from decimal import Decimal

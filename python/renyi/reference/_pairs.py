@@ -18,8 +18,6 @@ In all functions ``digits`` is the relative accuracy of the result, and a ValueE
 argument outside its range.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ composite Gauss-Legendre. The two sums of Mironov, Talwar and Zhang 2019, sectio
 number use no integral.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

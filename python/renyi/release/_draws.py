@@ -11,8 +11,6 @@ accepted with probability 2^b e^(-x) over its weight: a uniform number, of which
 needed, is compared with brackets of that, narrower and narrower.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

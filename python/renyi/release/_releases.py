@@ -1,7 +1,5 @@
 """The object that binds a budget and a generator, and releases statistics under it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -81,7 +79,6 @@ class Releases:
     Source: Mironov 2012, CCS (doi 10.1145/2382196.2382264); Casacuberta, Shoemate, Vadhan, Wagaman
     2022, arXiv 2207.10635.
 
-    >>> import numpy as np
     >>> from renyi import PrivacyFilter
     >>> budget = PrivacyFilter(epsilon=1.0, delta=1e-6)
     >>> releases = Releases(budget)

@@ -4,8 +4,6 @@ A coin is a uniform number, of which bits are drawn as needed, below its probabi
 rational number or has an exponential, which is enclosed as closely as it takes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

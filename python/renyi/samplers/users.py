@@ -1,7 +1,5 @@
 """Users, each with rows of their own or shared ones, who are the unit of a guarantee."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -121,7 +119,6 @@ class UserRows:
         population: The number of users: public, as that of a plan.
         names (ndarray): The users, in increasing order: private.
 
-    >>> import numpy as np
     >>> from renyi.sgd import DPSGD, SGD, TrainingPlan
     >>> rng = np.random.default_rng(1)
     >>> x = rng.normal([2.0, -1.0], 0.1, (20_000, 2))

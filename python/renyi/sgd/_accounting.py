@@ -1,7 +1,5 @@
 """The accounting of one run: recorded beforehand, within a budget, never taken back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

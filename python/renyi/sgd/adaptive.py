@@ -1,7 +1,5 @@
 """Clipping norms that follow a quantile of the gradients' norms, privately."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -16,8 +16,6 @@ The sum is not divided by anything: the number of rows is private under Poisson 
 by a public constant, after the noise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -17,8 +17,6 @@ that were made are rounded to a lattice and added exactly, as by `clip_and_sum`;
 over many samples can round is bounded, and gradients clipped at so much less.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Grids of powers of two, on which sums and noise are integers: no rounding is unaccounted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Norms of gradients of layers from inner products, and what rounding took from them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 

@@ -5,8 +5,6 @@ samples. Output gradients are those of each sample's own loss with respect to wh
 of the sum of the losses, not of their mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """From clipped sums to noisy ones: the clipping norm, independent or correlated noise, divisor."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -379,7 +377,6 @@ def noisy_clipped_sum(
         TypeError, ValueError: If an argument is not as above. ``out`` is untouched then. After an
             interruption it is zero, and never a sum without noise.
 
-    >>> import numpy as np
     >>> grads = np.random.default_rng(1).normal(size=(256, 1000))
     >>> noisy = noisy_clipped_sum(grads, 1.0, 2.0)
     >>> bool(1.8 < noisy.std() < 2.3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -154,17 +154,11 @@ class Loss(Protocol):
         """Return the records as arrays, or refuse records that break the bounds."""
 
 
-class _LinearModel(ABC):
-    smoothness: float
-
+class _LinearModel(Loss):
     def __init__(self, feature_bound: float, regularisation: float) -> None:
         self.feature_bound = number_in(feature_bound, "feature_bound", _BOUND)
         self.regularisation = number_in(regularisation, "regularisation", Range(0.0, 1e30))
         self.strong_convexity = self.regularisation
-
-    @abstractmethod
-    def lipschitz(self, domain: Domain) -> float:
-        """L: gradients of two records at one point of the domain differ by at most 2L."""
 
     @abstractmethod
     def _slope(self, score: float, y: float) -> float:
@@ -205,7 +199,6 @@ class RidgeLoss(_LinearModel):
         label_bound: Y, in [1e-30, 1e30]: no label is larger in size.
         regularisation: rho, in [0, 1e30].
 
-    >>> from renyi.sgd.projected import Box
     >>> loss = RidgeLoss(feature_bound=1.0, label_bound=2.0, regularisation=0.5)
     >>> round(loss.smoothness, 9), round(loss.lipschitz(Box(-1.0, 1.0)), 9)
     (1.5, 3.0)
@@ -241,7 +234,6 @@ class LogisticLoss(_LinearModel):
         feature_bound: R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
         regularisation: rho, in [0, 1e30].
 
-    >>> from renyi.sgd.projected import Ball
     >>> loss = LogisticLoss(feature_bound=1.0, regularisation=0.01)
     >>> round(loss.smoothness, 9), round(loss.lipschitz(Ball.around_zero(2.0, 3)), 6)
     (0.26, 0.880797)
@@ -362,7 +354,6 @@ class PNSGD:
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)
     (True, 0.002531)
-    >>> from renyi.theory.iteration import shuffled_pass
     >>> noise = shuffled_pass(learner.descent, 1000, epsilon=1.0, delta=1e-3)
     >>> learner.run(x[:, None], 0.5 * x, noise=noise).get_delta(epsilon=1.0) <= 1e-3
     True

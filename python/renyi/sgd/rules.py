@@ -1,7 +1,5 @@
 """What is clipped together, what one record can then change, and the calls of the kernel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Users as the unit of a guarantee: which of the two ways to sample them has less noise."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from renyi._validation import integer_of

@@ -8,8 +8,6 @@ The adjacency is that of the guarantees put in. What is handed out is rounded to
 (0.938, '2.00e-06')
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args

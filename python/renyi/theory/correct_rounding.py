@@ -6,8 +6,6 @@ and more digits decides elsewhere. `renyi.special.log_a` is some hundred times f
 few units in the last place.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

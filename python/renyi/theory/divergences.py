@@ -145,7 +145,6 @@ class ExponentialFamily:
     infinite where the first argument leaves the domain. Computed as it stands: the absolute error
     is about that of A's values times max(a, 1)/|a - 1|. The named families have better.
 
-    >>> import math
     >>> def log_partition(theta): return math.exp(theta[0])  # Poisson, theta = log(mean)
     >>> p, q = (ExponentialFamily([math.log(m)], log_partition) for m in (2.0, 1.0))
     >>> round(float(renyi_divergence(p, q, 2.0)), 12)

@@ -15,8 +15,6 @@ and integrates them piece by piece between the turning points of the loss, with 
 (0.673, 0.673)
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args

@@ -24,7 +24,6 @@ place of the record.
 Sordello, Bu, Dong 2021, arXiv 2106.11767, after Feldman, Mironov, Talwar, Thakurta 2018 (arXiv
 1808.06651) and Asoodeh, Diaz, Calmon 2020 (arXiv 2001.06546).
 
->>> import math
 >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0, noise="laplace")
 >>> scale = DecayingNoise(descent, c1=1e5, c2=2.0, power=1.0).scale(10**6)
 >>> delta = shuffled_pass(descent, 10**6, epsilon=1.0, scale=scale)
@@ -417,7 +416,6 @@ def shuffled_limit(
     otherwise as n to the power ``-2 lipschitz step_size / (contraction diameter)``; as 1/log n for
     Gaussian noise.
 
-    >>> import math
     >>> round(math.log10(shuffled_limit("laplace", 1.0, 1e5)), 4)
     -5.2171
     >>> round(shuffled_limit("gaussian", 1.0, delta=1e-6))

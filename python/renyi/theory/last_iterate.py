@@ -20,8 +20,6 @@ Composition, all iterates seen, is a_k = d_k. The adjacency is that of the d_k. 
 convex and smooth, so that c <= 1 holds: nothing of this is true of networks.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import NamedTuple
@@ -30,7 +28,15 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._validation import delta_of, epsilon_of, integer_of, numbers_of, probability_of, real_of
+from renyi._validation import (
+    POSITIVE,
+    delta_of,
+    epsilon_of,
+    integer_of,
+    number_in,
+    numbers_of,
+    probability_of,
+)
 from renyi.theory.iteration import LARGEST, Floats, positive_of
 
 __all__ = ["epochs_mu", "last_iterate_mu", "shuffled_epochs_delta"]
@@ -61,7 +67,7 @@ class EpochGuarantee(NamedTuple):
 def last_iterate_mu(
     shifts: npt.ArrayLike, contraction: float, scale: float, *, diameter: float = math.inf
 ) -> float:
-    """Return mu of the last iterate for any sequence of steps.
+    """Return mu of the last iterate for any sequence of steps, rounded up.
 
     Args:
         shifts (array_like of shape (t,)): d_k, how far apart the records put the next iterates; 0
@@ -70,9 +76,6 @@ def last_iterate_mu(
         scale: s, the standard deviation of the noise of a step, in [1e-75, 1e75], in units of w.
         diameter: Of the domain to which iterates are projected, in (0, inf]; inf: none.
 
-    Returns:
-        Rounded up.
-
     >>> round(last_iterate_mu([1.0] * 100, 0.9, 10.0), 6)
     0.435878
     """
@@ -80,9 +83,7 @@ def last_iterate_mu(
     if len(shape) != 1 or not 1 <= len(given) <= MOST:
         raise ValueError(f"shifts must be a row of 1 to 10^6 numbers, got shape {shape}")
     c, width = probability_of(contraction, "contraction"), positive_of(scale, "scale")
-    size = real_of(diameter, "diameter", "a number in (0, inf]")
-    if not size > 0.0:
-        raise ValueError(f"diameter must be a number in (0, inf], got {diameter!r}")
+    size = number_in(diameter, "diameter", POSITIVE)
     if not given.any():
         return 0.0
     square = _least_square(given, c, size)

@@ -12,8 +12,6 @@ mechanisms, and its other conversions do better.
 3.64307
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

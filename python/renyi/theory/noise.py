@@ -7,8 +7,6 @@ Neighbours are what the sensitivity was computed for.
 8.06
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -8,8 +8,6 @@ protection than its own noise. ``noise`` is one scale for all steps, an array of
 `DecayingNoise`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -67,7 +65,6 @@ def online_delta(
             relatively by less than 1e-13 and 5e-14 for each factor e below 1, beyond that by more
             in proportion to ``epsilon``; no less than the smallest normal number unless 0.
 
-    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
     >>> online_delta(descent, 1.0, noise, [1000, 10_000], index=100).round(12)
@@ -103,7 +100,6 @@ def online_deltas(
     Returns:
         ``delta_1, ..., delta_n``, each as of `online_delta`.
 
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> online_deltas(descent, 1.0, 50.0, 3).round(6)
     array([0.000338, 0.000663, 0.0013  ])
@@ -132,7 +128,6 @@ def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: i
         times ``(2 lipschitz / scale)^2`` at most. Scales that do not rise make the last record the
         worst: it takes microseconds then, whatever ``n``.
 
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> worst = online_worst(descent, 1.0, [20.0, 10.0, 50.0, 60.0], 4)
     >>> round(worst.delta, 6), worst.step
@@ -157,10 +152,8 @@ def online_limit(descent: NoisyDescent, epsilon: float, noise: DecayingNoise, in
         and an epsilon up to 2. Before that, which for a c2 or an epsilon so large is beyond the
         first two million steps, blocks have the coefficient of their last step: 1e-4.
 
-    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
-    >>> import math
     >>> round(math.log10(online_limit(descent, 1.0, noise, index=100)), 4)
     -7.8105
     """
@@ -186,7 +179,6 @@ def online_epsilon(
         At least 0, and right to 1e-12 relatively from above; about fifteen times the time of
         `online_delta` or `online_worst`.
 
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> round(online_epsilon(descent, 1e-6, 50.0, 1000, index=900), 6)
     0.0
@@ -226,7 +218,6 @@ def online_noise_factor(
     Raises:
         ValueError: If no factor up to 1e20 meets the target.
 
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> round(online_noise_factor(descent, 1.0, 1e-5, 1.0, 1000), 6)
     74.612633

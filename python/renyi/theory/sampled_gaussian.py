@@ -15,8 +15,6 @@ Mironov et al. 2019, Theorem 11         1.000e-04
 Mironov et al. 2019, exact              2.590e-05
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple

@@ -11,8 +11,6 @@ adjacency.
 (0.006466, '1e-08')
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 
