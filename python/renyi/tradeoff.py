@@ -31,10 +31,7 @@ __all__ = [
     "membership_posterior",
     "symmetrised",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 Floats = npt.NDArray[np.float64]

@@ -30,9 +30,7 @@ __all__ = [
     "verify_point",
 ]
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 # Route and the ufunc behind it; every ufunc has _lower and _upper beside it.
@@ -340,96 +338,76 @@ def _kinds_of_pair(
     name: str, pair: Callable[[float], Pair], twin: Callable[[float], Any]
 ) -> tuple[Kind, Kind]:
     """Return the pair itself, and on Poisson samples."""
+
+    def truth(q: float, sigma: float, order: float, digits: int) -> Any:
+        return reference.rdp(twin(sigma), order, digits, q=q)
+
     return (
-        Kind(
-            name,
-            lambda q, sigma: pair(sigma).moment(),
-            lambda q, sigma, order, digits: reference.rdp(twin(sigma), order, digits),
-        ),
-        Kind(
-            f"{name}, Poisson",
-            lambda q, sigma: pair(sigma).sampled(q).moment(),
-            lambda q, sigma, order, digits: reference.rdp(twin(sigma), order, digits, q=q),
-        ),
+        Kind(name, lambda q, s: pair(s).moment(), lambda q, *rest: truth(1.0, *rest)),
+        Kind(f"{name}, Poisson", lambda q, s: pair(s).sampled(q).moment(), truth),
     )
 
 
 KINDS = (
     *(kind for row in PAIRS for kind in _kinds_of_pair(*row)),
-    Kind(
-        "Gaussian",
-        lambda q, sigma: _gaussian_curve(sigma),
-        lambda q, sigma, order, digits: _gaussian(sigma, order, digits),
-    ),
+    Kind("Gaussian", lambda q, s: _gaussian_curve(s), lambda q, s, a, d: _gaussian(s, a, d)),
     Kind(
         "bounded range",
-        lambda q, sigma: RenyiCurve.bounded_range(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_bounded_range(
-            _loss(sigma), order, digits=digits
-        ),
+        lambda q, s: RenyiCurve.bounded_range(_loss(s)),
+        lambda q, s, a, d: reference.rdp_bounded_range(_loss(s), a, digits=d),
     ),
     Kind(
         "Gumbel",
-        lambda q, sigma: Pair.gumbel(1.0 / _loss(sigma)).reversed().moment(),
-        lambda q, sigma, order, digits: reference.rdp_gumbel(_loss(sigma), order, digits),
+        lambda q, s: Pair.gumbel(1.0 / _loss(s)).reversed().moment(),
+        lambda q, s, a, d: reference.rdp_gumbel(_loss(s), a, d),
     ),
     Kind(
         "Gaussian, bound for any Poisson sample",
-        lambda q, sigma: _gaussian_curve(sigma).poisson_bound(q, "general"),
-        lambda q, sigma, order, digits: reference.rdp_poisson(
-            partial(_gaussian, sigma), q, order, "general", digits=digits
-        ),
+        lambda q, s: _gaussian_curve(s).poisson_bound(q, "general"),
+        lambda q, s, a, d: reference.rdp_poisson(partial(_gaussian, s), q, a, "general", digits=d),
         LARGEST_SUM,
         is_bound=True,
     ),
     Kind(
         "Laplace, tight bound for Poisson",
-        lambda q, sigma: _laplace_curve(sigma).poisson_bound(q, "tight"),
-        lambda q, sigma, order, digits: reference.rdp_poisson(
-            partial(_laplace, sigma), q, order, "tight", 1 / Fraction(_scale(sigma)), digits
+        lambda q, s: _laplace_curve(s).poisson_bound(q, "tight"),
+        lambda q, s, a, d: reference.rdp_poisson(
+            partial(_laplace, s), q, a, "tight", 1 / Fraction(_scale(s)), d
         ),
         LARGEST_SUM,
         is_bound=True,
     ),
     Kind(
         "Laplace, lower bound for Poisson",
-        lambda q, sigma: _laplace_curve(sigma).poisson_bound(q, "lower"),
-        lambda q, sigma, order, digits: reference.rdp_poisson(
-            partial(_laplace, sigma), q, order, "lower", digits=digits
-        ),
+        lambda q, s: _laplace_curve(s).poisson_bound(q, "lower"),
+        lambda q, s, a, d: reference.rdp_poisson(partial(_laplace, s), q, a, "lower", digits=d),
         LARGEST_SUM,
     ),
     Kind(
         "Gaussian, bound for fixed size",
-        lambda q, sigma: _gaussian_curve(sigma).fixed_size_bound(q, False),
-        lambda q, sigma, order, digits: reference.rdp_fixed_size(
-            partial(_gaussian, sigma), q, order, digits=digits
-        ),
+        lambda q, s: _gaussian_curve(s).fixed_size_bound(q, False),
+        lambda q, s, a, d: reference.rdp_fixed_size(partial(_gaussian, s), q, a, digits=d),
         LARGEST_SUM,
         is_bound=True,
     ),
     Kind(
         "Laplace, bound for any sample",
-        lambda q, sigma: _laplace_curve(sigma).mixture_bound(q),
-        lambda q, sigma, order, digits: reference.rdp_mixture(
-            partial(_laplace, sigma), q, order, digits
-        ),
+        lambda q, s: _laplace_curve(s).mixture_bound(q),
+        lambda q, s, a, d: reference.rdp_mixture(partial(_laplace, s), q, a, d),
         is_bound=True,
     ),
     Kind(
         "Gaussian, best of 10 runs on average",
-        lambda q, sigma: _gaussian_curve(sigma).repeat_and_select(10.0, 1.0),
-        lambda q, sigma, order, digits: reference.rdp_repeat_and_select(
-            partial(_gaussian, sigma), 10, 1, max(order, 1 + 1e-9), digits=20
+        lambda q, s: _gaussian_curve(s).repeat_and_select(10.0, 1.0),
+        lambda q, s, a, d: reference.rdp_repeat_and_select(
+            partial(_gaussian, s), 10, 1, max(a, 1 + 1e-9), digits=20
         ),
         is_bound=True,
     ),
     Kind(
         "Gaussian, random allocation to 10 steps",
-        lambda q, sigma: RenyiCurve.random_allocation(sigma, 10),
-        lambda q, sigma, order, digits: reference.rdp_random_allocation(
-            sigma, 10, order, digits=digits
-        ),
+        lambda q, s: RenyiCurve.random_allocation(s, 10),
+        lambda q, s, a, d: reference.rdp_random_allocation(s, 10, a, digits=d),
         LARGEST_SUM,
         is_bound=True,
     ),

@@ -17,7 +17,4 @@ from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms.algebra import UnsupportedMechanismError
 
 __all__ = ["Accountant", "PLDAccountant", "RDPAccountant", "UnsupportedMechanismError"]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -257,8 +257,7 @@ class Accountant(Risks[Part]):
         Args:
             mechanism: What is to be released if the answer is True, and not before.
             count: How often, as for `compose`: all uses are recorded or none.
-            epsilon: In [0, inf].
-            delta: In [0, 1].
+            epsilon, delta: In [0, inf] and [0, 1].
 
         Returns:
             Whether the uses were recorded. Errors are those of `compose`; nothing is recorded then.

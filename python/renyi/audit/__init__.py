@@ -33,7 +33,4 @@ __all__ = [
     "plot_attack",
     "plot_power",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

@@ -96,7 +96,4 @@ __all__ = [
     "TruncatedPoissonSampled",
     "UnaryEncoding",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

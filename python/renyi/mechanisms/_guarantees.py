@@ -59,8 +59,7 @@ class ApproxDP(Mechanism):
     """Any (epsilon, delta)-private mechanism.
 
     Args:
-        epsilon: In [0, inf].
-        delta: In [0, 1].
+        epsilon, delta: In [0, inf] and [0, 1].
 
     >>> ApproxDP(1.0, 1e-6)
     ApproxDP(epsilon=1.0, delta=1e-06)
@@ -92,8 +91,7 @@ class ZCDP(Mechanism):
     """Any (xi, rho)-zero-concentrated private mechanism: D_alpha <= xi + rho alpha, all alpha > 1.
 
     Args:
-        rho: In [0, inf].
-        xi: In [0, inf].
+        rho, xi: In [0, inf].
 
     Source: Bun, Steinke 2016, arXiv 1605.02065, Definition 1.1.
 

@@ -54,8 +54,7 @@ def basic_composition(
     """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums.
 
     Args:
-        epsilon: In [0, inf].
-        delta: In [0, 1].
+        epsilon, delta: In [0, inf] and [0, 1].
         count: How often each is used; the three broadcast.
 
     Returns:

@@ -348,8 +348,7 @@ def shuffled_pass(
     Args:
         descent: The pass.
         n: Number of records, in [1, 2^53].
-        epsilon: In [0, inf].
-        delta: In [0, 1].
+        epsilon, delta: In [0, inf] and [0, 1].
         scale: Of the noise Z of every step, in [1e-75, 1e75].
 
     Returns:

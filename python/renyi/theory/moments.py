@@ -61,9 +61,7 @@ def dp_from_rdp(
     """Return what an (order, rdp)-Rényi-private mechanism satisfies at an epsilon, or at a delta.
 
     Args:
-        order: In (1, inf].
-        rdp: In [0, inf].
-        epsilon: In [0, inf].
+        order, rdp, epsilon: In (1, inf], [0, inf] and [0, inf].
         delta: In [0, 1]. One of both has to be given.
 
     Returns:

@@ -52,8 +52,7 @@ def subsampled(
     """Return what an (epsilon, delta)-private mechanism guarantees on a random sample.
 
     Args:
-        epsilon: In [0, inf].
-        delta: In [0, 1].
+        epsilon, delta: In [0, inf] and [0, 1].
         sample_rate: The probability r that a record is in the sample, in [0, 1]; in (0, 1] for the
             inverse.
         inverse: Return instead what a mechanism must satisfy so that it is (epsilon, delta)-private
