@@ -70,9 +70,6 @@ class MatrixMechanism(Equivalent):
     Matrix mechanism (BandedToeplitz, 2000 steps), multiplier 4, records in steps at least 500 apart
     >>> round(run.effective_noise_multiplier, 9)
     1.788854382
-    >>> sampled = MatrixMechanism(strategy, 4.0, CyclicPoisson(0.01, 2))
-    >>> round(sampled.effective_noise_multiplier, 9), sampled.released.parts[0][1]
-    (3.577708764, 1000)
     """
 
     adjacencies = ("replace_one", "zero_out")  # with groups or bins drawn for each record: all
@@ -218,11 +215,7 @@ class TreeAggregation(Equivalent):
 
     @property
     def effective_noise_multiplier(self) -> float:
-        """``noise_multiplier / sqrt(depth)``, of the tree as one Gaussian mechanism, rounded down.
-
-        >>> round(TreeAggregation(8.0, 1000).effective_noise_multiplier, 6)
-        2.529822
-        """
+        """``noise_multiplier / sqrt(depth)``, of the tree as one Gaussian, rounded down."""
         # The root with the margin of `renyi.matrix.Tree`, whose sensitivity this is.
         root = math.nextafter(math.sqrt(self.depth) * (1.0 + 20.0 * 2.0**-53), math.inf)
         return over(self.noise_multiplier, root)

@@ -157,8 +157,6 @@ class RDPCurve(Mechanism):
 
     >>> RDPCurve([8, 2, 4], [4.0, 1.0, 2.0])
     RDPCurve(orders=(2.0, 4.0, 8.0), rdp=(1.0, 2.0, 4.0))
-    >>> print(RDPCurve(None, lambda order: 0.5 * order).describe())
-    Rényi table, 490 orders from 1.0009765625 to 131073
     """
 
     assumption = "stated Renyi curve: proved elsewhere for these neighbours"

@@ -107,8 +107,6 @@ class Gaussian(_ScaledNoise):
 
     >>> Gaussian(1.1)
     Gaussian(noise_multiplier=1.1)
-    >>> Gaussian(2) == Gaussian(2.0)
-    True
     """
 
     summary = "Gaussian noise, multiplier {noise_multiplier}"

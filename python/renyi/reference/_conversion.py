@@ -113,8 +113,6 @@ def delta_from_rdp(
     mironov 1e-05
     balle 1e-05
     asoodeh 1e-05
-    >>> round(float(delta_from_rdp(2, 0.1, 7.8748)), 8)
-    1e-05
     """
     a, r = _arguments(alpha, rho, digits)
     e = _epsilon(epsilon)

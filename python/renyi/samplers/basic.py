@@ -283,8 +283,6 @@ class FixedSizeSampler(BatchSampler):
     >>> sampler = FixedSizeSampler(60_000, 256)
     >>> len(set(sampler.sample().tolist()))
     256
-    >>> sampler.mechanism(Gaussian(1.1)).sample_size
-    256
     """
 
     _kind, _parameters = "fixed size", ("batch_size", "replacement")

@@ -136,8 +136,6 @@ class BallsInBinsSampler(BatchSampler):
     True
     >>> sampler.mechanism(Gaussian(1.1), steps=5)  # the second epoch has begun
     Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, picks=1), 2))
-    >>> BallsInBinsSampler(1000, 4, kept=True).mechanism(Gaussian(1.1), steps=5)
-    FixedAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, epochs=2)
     """
 
     _kind, _parameters = "balls in bins", ("batches", "kept")

@@ -59,8 +59,6 @@ class ClipAccumulator:
     ClipAccumulator(parts=2)
     >>> parts.take().sum.round(6)
     array([0.6, 1.3])
-    >>> parts.take().sum
-    array([0., 0.])
     """
 
     def __init__(

@@ -339,11 +339,6 @@ class TrainingPlan:
     >>> plan = TrainingPlan.calibrated(1.0, 1e-5, population=60_000, batch_size=600, epochs=10)
     >>> round(plan.noise_multiplier, 4), plan.get_epsilon(1e-5) <= 1.0
     (1.4147, True)
-    >>> safe = TrainingPlan(
-    ...     60_000, 600, noise_multiplier=1.1, epochs=10, grid_spacing=2.0**-20, dimension=7850
-    ... )
-    >>> round(safe.get_epsilon(1e-5), 4), round(safe.noise_scale, 4)
-    (1.7247, 1.1)
     """
 
     population: int

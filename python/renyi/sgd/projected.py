@@ -354,9 +354,6 @@ class PNSGD:
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)
     (True, 0.002531)
-    >>> noise = shuffled_pass(learner.descent, 1000, epsilon=1.0, delta=1e-3)
-    >>> learner.run(x[:, None], 0.5 * x, noise=noise).get_delta(epsilon=1.0) <= 1e-3
-    True
     """
 
     def __init__(

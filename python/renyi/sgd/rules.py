@@ -67,8 +67,6 @@ class ClipGroups:
     >>> groups = ClipGroups((0, 0, 1), shares=(3.0, 4.0))  # two arrays, and one
     >>> [round(bound, 9) for bound in groups.bounds(1.0)]
     [0.6, 0.8]
-    >>> [round(factor, 9) for factor in ClipGroups((0, 1), noise=(1.0, 3.0)).noise_factors()]
-    [0.745355992, 2.236067977]
     """
 
     of: tuple[int, ...]

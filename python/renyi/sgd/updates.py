@@ -41,8 +41,6 @@ class Schedule:
     >>> half = Schedule((1, 501), (1.0, 0.5))
     >>> half.at(500), half.at(501), half.at(10_000)
     (1.0, 0.5, 0.5)
-    >>> round(Schedule.cosine(0.1, 0.0, steps=1000, warmup=100).at(50), 4)
-    0.0495
     """
 
     starts: tuple[int, ...]

@@ -2,10 +2,6 @@
 
 Every mechanism may be chosen in the light of what the others released unless "independent" is said.
 The adjacency is that of the guarantees put in. What is handed out is rounded to the safe side.
-
->>> total = advanced_composition(0.017, 1e-6, delta=1e-8, count=100)
->>> round(total.epsilon, 3), f"{total.delta:.2e}"
-(0.938, '2.00e-06')
 """
 
 import math
@@ -160,8 +156,6 @@ def advanced_composition(
     6.308
     6.861
     5.756
-    >>> f"{advanced_composition(0.1, target_epsilon=6.862, count=100).delta:.2e}"
-    '9.96e-07'
     """
     check_one_missing(slack=slack, target_epsilon=target_epsilon)
     steps = _steps(epsilon, delta, count, form)
@@ -279,8 +273,6 @@ def optimal_composition(
     Source: Kairouz, Oh, Viswanath 2015, "The Composition Theorem for Differential Privacy", Theorem
     3.3.
 
-    >>> f"{optimal_composition(0.1, 100, target_epsilon=4.0).delta:.4e}"
-    '3.4223e-05'
     >>> round(optimal_composition(0.1, 100, target_delta=1e-6).epsilon, 4)
     4.7746
     """

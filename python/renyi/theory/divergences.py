@@ -18,10 +18,6 @@ line: differences and determinants of two of them are multiples of those of P an
 Invertible maps keep divergences, so most families are gamma distributions in disguise. The others
 add a term in closed form (normal, Laplace, Pareto), or have one of their own (logistic, uniform,
 Cramér). `ExponentialFamily` takes any other by its A.
-
->>> p, q = Distribution("laplace", 1.0, 2.0), Distribution("laplace", 0.0, 2.0)
->>> renyi_divergence(p, q, [1.0, 2.0]).round(6)
-array([0.106531, 0.200304])
 """
 
 from __future__ import annotations
@@ -199,9 +195,6 @@ def renyi_divergence(
     Source: Gil, Alajaji, Linder 2013, Information Sciences 249 (the closed forms). van Erven,
     Harremoës 2014, arXiv 1206.2459, Theorem 30 (the form used).
 
-    >>> p, q = Distribution("gaussian", 1.0, 2.0), Distribution("gaussian", 0.0, 2.0)
-    >>> float(renyi_divergence(p, q, 4.0))
-    0.5
     >>> p, q = Distribution("exponential", 1.0), Distribution("exponential", 2.0)
     >>> renyi_divergence(p, q, [0.5, 1.0, 2.0, 3.0])
     array([0.11778304, 0.30685282,        inf,        inf])

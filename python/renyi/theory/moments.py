@@ -71,8 +71,6 @@ def dp_from_rdp(
     Source: "Great but Manageable Expectations", Claim 21 (1) and (3); Mironov 2017, arXiv
     1702.07476, Prop. 3.
 
-    >>> f"{dp_from_rdp(10.0, 1.0, epsilon=2.5).delta:.4e}"
-    '1.3710e-06'
     >>> round(dp_from_rdp(10.0, 1.0, delta=1e-5).epsilon, 4)
     2.2792
     """
@@ -135,8 +133,6 @@ def dp_from_moments(
     Source: "Great but Manageable Expectations", Claims 20, 21 (2), (3) and 23.
 
     >>> kappa = lambda t: t * (t + 1.0) / 8.0  # Gaussian noise of multiplier 2
-    >>> f"{dp_from_moments(kappa, epsilon=2.0, count=2).delta:.6f}"
-    '0.046771'
     >>> round(dp_from_moments(kappa, delta=1e-5, count=2).epsilon, 6)
     3.64307
     """

@@ -2,9 +2,6 @@
 
 Of noise, epsilon and delta two are given and the third is returned, rounded to the safe side.
 Neighbours are what the sensitivity was computed for.
-
->>> round(gaussian_calibration(epsilon=0.5, delta=1e-6), 2)
-8.06
 """
 
 import math
@@ -92,10 +89,6 @@ def gaussian_calibration(
     mills_concave 4.7104
     mills         5.3101
     chernoff      5.5056
-    >>> for calibration in "exact", "chernoff":
-    ...     print(f"{gaussian_calibration(sigma=2.0, epsilon=1.0, calibration=calibration):.6f}")
-    0.006830
-    0.216265
     """
     one_of(calibration, "calibration", get_args(Calibration))
     check_one_missing(sigma=sigma, epsilon=epsilon, delta=delta)
@@ -179,8 +172,6 @@ def laplace_calibration(
 
     >>> [round(laplace_calibration(epsilon=0.5, delta=delta), 6) for delta in (0.0, 0.1)]
     [2.0, 1.407022]
-    >>> round(laplace_calibration(scale=2.0, delta=0.1), 6)
-    0.289279
     >>> round(laplace_calibration(scale=1.0, epsilon=0.5), 6)
     0.221199
     """

@@ -180,8 +180,6 @@ def online_epsilon(
         `online_delta` or `online_worst`.
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
-    >>> round(online_epsilon(descent, 1e-6, 50.0, 1000, index=900), 6)
-    0.0
     >>> round(online_epsilon(descent, 1e-6, 50.0, 1000), 6)
     1.765648
     """

@@ -15,13 +15,6 @@ multiplies the clipped mean by a learning rate a but not the noise, of standard 
 the clipping norm: there the sensitivity holds a, and the multiplier is s/a.
 
 "Great but Manageable Expectations", the comparison in its last part, with the exponents corrected.
-
->>> for route in advanced_route(0.01, 4.0, 1000, delta=1e-5), full_batch_route(4.0, 10, delta=1e-5):
-...     print(round(route.epsilon, 3))
-5.531
-4.106
->>> round(moment_bound(0.01, 4.0, 1000, delta=1e-5).epsilon, 3)
-0.458
 """
 
 from __future__ import annotations
@@ -91,8 +84,6 @@ def full_batch_route(
         ``delta`` = exp(-k (s epsilon/k - 1/(2 s))^2 / 2), 1 for epsilon <= k/(2 s^2), or
         ``epsilon`` = k/(2 s^2) + sqrt(2 k log(1/delta))/s; rounded up.
 
-    >>> f"{full_batch_route(4.0, 1, epsilon=1.0).delta:.2e}"
-    '5.49e-04'
     >>> round(full_batch_route(4.0, 1, delta=1e-5).epsilon, 4)
     1.2309
     """
@@ -138,8 +129,6 @@ def advanced_route(
     Returns:
         Rounded up; delta 1 or epsilon infinity where the route gives nothing.
 
-    >>> f"{advanced_route(0.01, 4.0, 100, epsilon=1.0).delta:.2e}"
-    '1.01e-04'
     >>> round(advanced_route(0.01, 4.0, 100, delta=1e-5).epsilon, 4)
     1.331
     """
@@ -261,9 +250,6 @@ def moment_bound(
     place of exp(k C - l epsilon) in its proof; after it s >= sqrt(2/c2) sqrt(log(1/delta)/epsilon),
     which forgets the 1 that the order loses.
 
-    >>> found = moment_bound(0.01, 4.0, 100, epsilon=1.0)
-    >>> f"{found.delta:.1e}", found.order
-    ('2.9e-25', 115)
     >>> round(moment_bound(0.01, 4.0, 100, delta=1e-5).epsilon, 4)
     0.2476
     >>> found = moment_bound(0.01, None, 1000, epsilon=1.0, delta=1e-5)

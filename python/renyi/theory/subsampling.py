@@ -5,10 +5,6 @@ Accountants use the best bound that holds; the functions here give each by itsel
 one replaced record and the rate being sample size over data set size, and for a Poisson sample,
 neighbours differing by one record more or less. What is put in and what comes out refer to that
 adjacency.
-
->>> step = subsampled(0.5, 1e-6, 0.01)
->>> round(step.epsilon, 6), f"{step.delta:.0e}"
-(0.006466, '1e-08')
 """
 
 import math
@@ -195,11 +191,6 @@ def poisson_rdp(
     best    1.5889e-05
     tight   1.5889e-05
     general 1.6415e-05
-    >>> for terms in 2, 10, 50:
-    ...     print(f"{poisson_rdp(Laplace(0.5), 0.001, 100, bound='tight', terms=terms):.5e}")
-    2.69363e-04
-    2.32182e-04
-    2.32182e-04
     """
     q = probability_of(sample_rate, "sample_rate")
     one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure", "lower"))
