@@ -69,9 +69,6 @@ def plot_privacy_curve(
         mu: Adds the curve of ``mu``-Gaussian differential privacy, dotted.
         ax: Where to draw; by default a new figure.
 
-    Returns:
-        With the lines in it.
-
     Raises:
         ImportError: Without matplotlib.
         ValueError: Without accountants, if the number of labels is not theirs, or for a bad
@@ -107,9 +104,6 @@ def plot_tradeoff(
     Args:
         alpha: In [0, 1]; by default 201 values, denser at both ends.
         accountants, labels, mu, ax: As for `plot_privacy_curve`.
-
-    Returns:
-        With the lines in it, and the line of perfect privacy.
 
     Raises:
         ImportError: Without matplotlib.

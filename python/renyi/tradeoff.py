@@ -51,7 +51,7 @@ def plain(values: Any) -> Any:
 
 
 def delta_from_tradeoff(epsilon: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.ArrayLike) -> Any:
-    """Return the privacy curve of a piecewise linear trade-off function.
+    """Return the privacy curve of a piecewise linear trade-off function, rounded up.
 
     ``delta = 1 + f*(-exp(epsilon)) = max over the vertices of 1 - beta - exp(epsilon) * alpha``; at
     ``epsilon = 0`` the advantage of the best test, its true minus its false positive rate.
@@ -59,9 +59,6 @@ def delta_from_tradeoff(epsilon: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.
     Args:
         epsilon: Any number.
         alpha, beta: Vertices of the trade-off function.
-
-    Returns:
-        ndarray or float: Of the shape of ``epsilon``, in [0, 1], rounded up.
 
     Raises:
         ValueError: If the vertices are not those of a trade-off function.
@@ -107,9 +104,6 @@ def convexified(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floa
     Args:
         alpha, beta: Vertices of a trade-off function, convex or not.
 
-    Returns:
-        alpha, beta: Some of the vertices given; which ones is decided exactly.
-
     >>> convexified([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0])
     (array([0. , 0.5, 1. ]), array([1. , 0.1, 0. ]))
     """
@@ -124,9 +118,6 @@ def symmetrised(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floa
 
     Args:
         alpha, beta: Vertices of a trade-off function.
-
-    Returns:
-        alpha, beta: Vertices of a symmetric trade-off function.
 
     Source: Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 4.2.
 
@@ -149,7 +140,7 @@ def vertices(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]
 def beta_from_epsilon_delta(
     alpha: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike
 ) -> Any:
-    """Return the type II error that (epsilon, delta)-privacy guarantees.
+    """Return the type II error that (epsilon, delta)-privacy guarantees, rounded down.
 
     ``max(0, 1 - delta - exp(epsilon)*alpha, exp(-epsilon)*(1 - delta - alpha))``, the largest of it
     over all pairs where several are given: a mechanism that satisfies all of them satisfies that.
@@ -157,9 +148,6 @@ def beta_from_epsilon_delta(
     Args:
         alpha: Type I error, in [0, 1].
         epsilon, delta: One pair, or sequences of equal length; epsilon >= 0, delta in [0, 1].
-
-    Returns:
-        ndarray or float: Of the shape of ``alpha``, rounded down.
 
     Source: Wasserman, Zhou 2010; Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.5.
 
@@ -179,14 +167,11 @@ def beta_from_epsilon_delta(
 
 
 def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
-    """Return ``sqrt(sum(counts * mu**2))``: Gaussian mechanisms compose to one, exactly.
+    """Return ``sqrt(sum(counts * mu**2))``, rounded up: Gaussians compose to one, exactly.
 
     Args:
         mu: Sensitivity over noise of each mechanism, in [0, inf].
         counts: How often each is used.
-
-    Returns:
-        Rounded up.
 
     Source: Dong, Roth, Su 2022, arXiv 1905.02383, Corollary 3.3.
 
@@ -200,14 +185,11 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
 
 
 def bayes_risk(alpha: npt.ArrayLike, beta: npt.ArrayLike, prior: float = 0.5) -> float:
-    """Return the least probability of a wrong verdict, ``prior*alpha + (1-prior)*beta``.
+    """Return the least probability of a wrong verdict of any test, rounded down.
 
     Args:
         alpha, beta: Vertices of the trade-off function.
         prior: Probability of the null hypothesis, whose rejection is the type I error, in [0, 1].
-
-    Returns:
-        The minimum over all tests, rounded down.
 
     >>> round(bayes_risk([0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 12)
     0.25

@@ -151,9 +151,6 @@ def verify_point(
             0.
         digits: Decimal digits of the reference, at least 30.
 
-    Returns:
-        One ``RouteCheck`` a route.
-
     >>> result = verify_point(0.01, 1.0, 8.5)
     >>> result.ok
     True
@@ -428,9 +425,6 @@ def verify_curves(
         noise_multiplier: sigma > 0.
         order: Renyi order in [1, 1e6]; at 1 the divergence is the Kullback-Leibler one.
         digits: Decimal digits of the reference, at least 30.
-
-    Returns:
-        One a curve.
 
     >>> checks = verify_curves(0.01, 2.0, 8.5, digits=30)
     >>> all(check.ok for check in checks)

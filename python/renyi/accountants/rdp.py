@@ -234,13 +234,10 @@ class RDPAccountant(Accountant[Part]):
         return min(max(order, 1.0 + 2.0**-36), LARGEST_ORDER)  # next to Kullback and Leibler's
 
     def get_rdp(self, orders: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the Rényi-DP of the composition at each order, rounded up.
+        """Return the Rényi-DP at each order, rounded up; infinity where a mechanism may fail.
 
         Args:
             orders: Orders in [1, 1e6], of any shape; 1 is the Kullback-Leibler divergence.
-
-        Returns:
-            Of the same shape; infinity where a mechanism may fail.
 
         >>> from renyi import Gaussian
         >>> RDPAccountant().compose(Gaussian(2.0), 4).get_rdp([2.0, 8.0]).round(6)

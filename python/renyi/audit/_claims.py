@@ -172,14 +172,11 @@ class Audit:
         self._tests = tests  # each with its share of the probability to fail; in all at most 1
 
     def epsilon_lower_bound(self, delta: float, *, confidence: float = 0.95) -> float:
-        """Bound epsilon from below, whatever the mechanism.
+        """Bound epsilon from below, whatever the mechanism, rounded down; a smaller one is refuted.
 
         Args:
             delta: In [0, 1].
             confidence: In (0, 1), of the bound.
-
-        Returns:
-            At least 0, rounded down. A smaller epsilon at ``delta`` is refuted.
 
         >>> from renyi.audit import ManyRuns
         >>> ManyRuns([1.0] * 100, [0.0] * 100).epsilon_lower_bound(1e-5) > 2.0
@@ -189,7 +186,7 @@ class Audit:
         return self._largest(lambda epsilon: Curve.of_pair(epsilon, share), confidence)
 
     def mu_lower_bound(self, *, confidence: float = 0.95) -> float:
-        """Bound the mu of Gaussian differential privacy from below.
+        """Bound the mu of Gaussian differential privacy, rounded down; a smaller one is refuted.
 
         For mechanisms that are mu-Gaussian for some mu: Gaussian noise, composed, without sampling.
         Then ``special.gaussian_epsilon_lower(mu, delta)`` bounds epsilon at any delta. Of others it
@@ -197,9 +194,6 @@ class Audit:
 
         Args:
             confidence: In (0, 1), of the bound.
-
-        Returns:
-            At least 0, rounded down. A smaller mu is refuted.
 
         >>> from renyi.audit import ManyRuns
         >>> rng = np.random.default_rng(1)

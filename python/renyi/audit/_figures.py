@@ -53,9 +53,6 @@ def plot_power(
             same.
         ax: Where to draw; by default a new figure.
 
-    Returns:
-        With the line in it.
-
     Raises:
         ImportError: Without matplotlib.
 
@@ -128,9 +125,6 @@ def plot_attack(
             Wolfowitz for either kind of runs (with the constant of Massart 1990, doi
             10.1214/aop/1176990746). Where few runs decide, near both ends, `ManyRuns` sees more.
         ax: Where to draw; by default a new figure.
-
-    Returns:
-        With the lines in it.
 
     Raises:
         ImportError: Without matplotlib.

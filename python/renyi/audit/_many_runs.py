@@ -36,14 +36,11 @@ from renyi.audit._claims import Audit, Curve, Scores, Test, failing_of, scores_o
 def binomial_interval(
     successes: int, trials: int, *, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return an interval that holds a probability, from how often it came true.
+    """Return Clopper and Pearson's interval for a probability, from how often it came true.
 
     Args:
         successes, trials: Successes in [0, trials], trials in [1, 1e8].
         confidence: In (0, 1): either end fails with probability at most (1 - confidence) / 2.
-
-    Returns:
-        Clopper and Pearson's, rounded outward.
 
     >>> low, high = binomial_interval(8, 10)
     >>> round(low, 4), round(high, 4)

@@ -88,7 +88,7 @@ class IndividualFilter:
     def admit(
         self, norms: npt.ArrayLike, *, noise: float, sample_rate: float = 1.0
     ) -> npt.NDArray[np.bool_]:
-        """Charge the records that a noisy sum may contain, and return which they are.
+        """Charge the records that a noisy sum may contain; return for each whether it takes part.
 
         Call it before the noise is drawn. Records without a contribution cost nothing.
 
@@ -98,9 +98,6 @@ class IndividualFilter:
             noise: Standard deviation in each coordinate, in the unit of the norms, in (0, inf).
             sample_rate: Of the Poisson sample that is summed, in (0, 1]. All records are charged,
                 drawn or not.
-
-        Returns:
-            Whether each record takes part, in the shape (records,). Others must contribute nothing.
 
         Raises:
             TypeError, ValueError: If an argument is not permitted; nothing is charged then.

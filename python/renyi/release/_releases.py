@@ -128,7 +128,7 @@ class Releases:
         noise: Mechanism | None = None,
         note: str = "",
     ) -> Release:
-        """Release how many records fulfil a condition.
+        """Release how many records fulfil a condition: an int, which may be negative.
 
         Neighbours differ by 1, under both adjacencies.
 
@@ -136,9 +136,6 @@ class Releases:
             condition (array-like of bool): One for each record.
             epsilon, rho, noise: How much noise, see `Releases`.
             note: For the release, and the history of a ledger.
-
-        Returns:
-            Of an int, which may be negative.
         """
         column = column_of(condition, "condition", "a column of booleans")
         if column.dtype.kind != "b" and column.size:
@@ -164,7 +161,7 @@ class Releases:
         missing: float | None = None,
         note: str = "",
     ) -> Release:
-        """Release the sum of numbers, each clipped to [lower, upper].
+        """Release the sum of numbers, each clipped to [lower, upper], as a float.
 
         Neighbours differ by the larger of the absolute values of the bounds under "add_remove", by
         upper - lower under "replace_one".
@@ -175,9 +172,6 @@ class Releases:
             lower, upper: Bounds, which must not depend on the data.
             missing: What stands for NaN and None, which are refused without it.
             epsilon, rho, noise, note: As for `count`.
-
-        Returns:
-            Of a float.
 
         Each number is rounded to a multiple of a power of two, some 2^-36 of how far neighbours
         differ; whole numbers are not changed where that is at most 2^36.
@@ -206,7 +200,7 @@ class Releases:
         missing: float | None = None,
         note: str = "",
     ) -> Release:
-        """Release the mean of numbers, each clipped to [lower, upper].
+        """Release the mean of numbers clipped to [lower, upper]; `Release.ends` has the two sums.
 
         Under "replace_one" the number of records is public: the sum of the records is released,
         which neighbours move by upper - lower, and divided by it. Under "add_remove" it is not:
@@ -215,9 +209,6 @@ class Releases:
         they add up to a number of records, so that no part of the budget goes to a count.
 
         Arguments and errors are those of `sum`.
-
-        Returns:
-            Of a float in [lower, upper]; `Release.ends` has the two sums.
 
         Raises:
             ValueError: If there is no record under "replace_one".
@@ -255,7 +246,7 @@ class Releases:
         noise: Mechanism | None = None,
         note: str = "",
     ) -> Release:
-        """Release how many records are in each cell of a list that is given.
+        """Release how many records are in each given cell; `Release.labels` names the cells.
 
         A record is in one cell or in none. Under "add_remove" neighbours differ by 1 in one cell;
         under "replace_one" by 1 in at most two, which are both charged.
@@ -269,9 +260,6 @@ class Releases:
                 booleans, all different. Either this or ``bins``, which must not depend on the data:
                 a cell that exists because a record is in it reveals that record.
             epsilon, rho, noise, note: As for `count`.
-
-        Returns:
-            Of a tuple of int, one for each cell; `Release.labels` names the cells.
         """
         labels, exact = _cells(values, bins, categories)
         parts = 2 if self._replaced and len(labels) > 1 else 1
@@ -307,9 +295,6 @@ class Releases:
                 losses are in: `renyi.Exponential` is charged.
             missing, note: As for `sum`.
 
-        Returns:
-            Of a candidate.
-
         Source: Smith 2011, STOC (doi 10.1145/1993636.1993743).
         """
         rank = Fraction(number_in(q, "q", PROBABILITY))
@@ -334,9 +319,6 @@ class Releases:
             values (array-like): One for each record. Those in no category are not counted.
             categories (iterable): As for `histogram`.
             epsilon, note: As for `quantile`.
-
-        Returns:
-            Of a category.
 
         Source: Durfee, Rogers 2019, arXiv 1905.04273.
         """
@@ -371,9 +353,6 @@ class Releases:
                 default the places 0, 1, ....
             one_way: Whether neighbours move all utilities the same way, or not at all, as counts
                 under "add_remove": the exponent is epsilon u(r) / sensitivity then.
-
-        Returns:
-            Of a candidate.
 
         Source: McSherry, Talwar 2007, FOCS (doi 10.1109/FOCS.2007.66).
         """

@@ -15,7 +15,7 @@ from renyi.samplers.basic import Indices
 def bound_contributions(
     owners: Iterable[Hashable | Iterable[Hashable]], most: int
 ) -> npt.NDArray[np.int64]:
-    """Return which examples to keep so that nobody owns more than ``most`` of them.
+    """Return the indices of examples to keep so that nobody owns more than ``most`` of them.
 
     Greedy: examples of fewer owners first, then in the order given; an example is kept if none of
     its owners has ``most`` already. Nothing is random, and equal input gives equal output.
@@ -24,9 +24,6 @@ def bound_contributions(
         owners: The owner of each example, a string or another hashable value; or its owners, in a
             list, set, tuple or array.
         most: At least 1: ``records_per_user`` of a `TrainingPlan`.
-
-    Returns:
-        Indices of the examples that are kept, increasing.
 
     Raises:
         ValueError: If an example has no owner.

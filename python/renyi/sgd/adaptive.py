@@ -12,7 +12,7 @@ from renyi.sgd.sums import ClippedSum
 
 
 def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
-    r"""Noise multiplier of the sum, where a noised count of unclipped rows goes with it.
+    r"""Noise multiplier of the sum with which a noised count of unclipped rows goes, rounded up.
 
     Both are one Gaussian mechanism with the multiplier :math:`z` of
 
@@ -25,9 +25,6 @@ def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
     Args:
         noise_multiplier: :math:`z`, what the accountant is told. Less than twice ``count_noise``.
         count_noise: :math:`\sigma_b`, standard deviation of the noise of the count.
-
-    Returns:
-        :math:`z_\mathrm{sum}`, rounded up.
 
     Raises:
         ValueError: If the count alone costs more than ``noise_multiplier`` allows.
@@ -47,14 +44,11 @@ def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
 
 
 def joint_noise_multiplier(sum_multiplier: float, count_noise: float) -> float:
-    """Noise multiplier of the sum and the count together, rounded down: the inverse.
+    """Noise multiplier of sum and count together, for the accountant, rounded down: the inverse.
 
     Args:
         sum_multiplier: Of the noise of the sum.
         count_noise: Standard deviation of the noise of the count.
-
-    Returns:
-        For the accountant.
 
     >>> round(joint_noise_multiplier(1.005037815259, 5.0), 9)
     1.0

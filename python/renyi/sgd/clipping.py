@@ -120,9 +120,6 @@ def clip_and_sum(
             an error would tell the world about a record. "raise" is for debugging without private
             data: it reads the rows once more.
 
-    Returns:
-        The sum, its sensitivity, and diagnostics that are private.
-
     For a sum in double precision every entry of a clipped row is rounded to a multiple of g, the
     power of two between 2^-29 and 2^-28 of the bound; the factor is so much smaller that the row's
     norm stays below the bound nevertheless. Sums of up to 2^24 such rows are doubles: no addition
@@ -158,16 +155,13 @@ def weighted_sum(
     out: Arrays | None = None,
     threads: int | None = None,
 ) -> Arrays:
-    """Return the sum of the rows, each times its weight.
+    """Return the sum of rows times weights: private unless these bound what a row contributes.
 
     Args:
         grads (array or list of arrays): One array (B, ...), or several with B rows each.
         weights: B finite numbers. They and the products are rounded to the precision of the sum. A
             row of weight 0 is not read: it may hold anything.
         dtype, out, threads: As for `clip_and_sum`.
-
-    Returns:
-        Not private only if the weights bound what each row contributes.
 
     >>> weighted_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), [0.5, 1.0])
     array([3.5, 5. ])
@@ -205,7 +199,7 @@ class ClippedAverage:
 def average_clipped_at_half(
     grads: Any, max_change: float, *, dtype: npt.DTypeLike = np.float64, threads: int | None = None
 ) -> ClippedAverage:
-    r"""Average the rows, then clip the average at half of ``max_change``.
+    r"""Average the rows, those that are not finite as zero; clip that at half of ``max_change``.
 
     .. math:: \operatorname{clip}_{C/2}\Bigl(\frac{1}{B} \sum_i g_i\Bigr), \qquad
               \operatorname{clip}_c(y) = y / \max(1, \lVert y \rVert / c)
@@ -222,9 +216,6 @@ def average_clipped_at_half(
         max_change: :math:`C`, in [2^-94, 2^96]. The norm of the result is at most half of it in
             real arithmetic.
         dtype, threads: As for `clip_and_sum`. The average is taken in double precision.
-
-    Returns:
-        Rows that are not finite count as zero.
 
     >>> average_clipped_at_half(np.array([[3.0, 0.0], [3.0, 8.0]]), 2.0).average.round(6)
     array([0.6, 0.8])

@@ -353,7 +353,7 @@ def noisy_clipped_sum(
     threads: int | None = None,
     nonfinite: Nonfinite = "zero",
 ) -> Arrays:
-    """Clip every row, sum, and add Gaussian noise.
+    """Clip every row, sum, and add Gaussian noise; without rows it is noise alone.
 
     The sum is exact, a record moves it by no more than its clipping norm, and what is returned is
     the multiple of `noise_lattice` of the noise's deviation nearest to sum plus ideal noise. To an
@@ -369,9 +369,6 @@ def noisy_clipped_sum(
         noise_multiplier: Standard deviation of the noise over the largest joint norm of a clipped
             row, in [0, inf).
         generator (SecureGenerator or numpy.random.Generator): As for `add_gaussian_noise`.
-
-    Returns:
-        As the gradients were given. Without rows it is noise alone.
 
     Raises:
         TypeError, ValueError: If an argument is not as above. ``out`` is untouched then. After an

@@ -402,9 +402,6 @@ class PNSGD:
                 the domain nearest to 0.
             generator (SecureGenerator or numpy.random.Generator): By default the process's own
                 `SecureGenerator`.
-
-        Returns:
-            PNSGDRun.
         """
         one_of(order, "order", get_args(Order))
         x, y = self.loss.checked(features, labels)

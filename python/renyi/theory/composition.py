@@ -47,14 +47,11 @@ _RTOL = 1e-8  # of what the accountant answers, the least it takes
 def basic_composition(
     epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0, count: npt.ArrayLike = 1
 ) -> Guarantee:
-    """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums.
+    """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums, rounded up.
 
     Args:
         epsilon, delta: In [0, inf] and [0, 1].
         count: How often each is used; the three broadcast.
-
-    Returns:
-        Both rounded up, delta at most 1.
 
     Source: "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
 

@@ -97,16 +97,13 @@ class Integral(NamedTuple):
 def density_divergence(
     log_p: Density, log_q: Density, alpha: float, *, breaks: Sequence[float]
 ) -> Integral:
-    """Integrate the Rényi divergence of two densities of one variable.
+    """Integrate the Rényi divergence of two densities of one variable, and estimate the error.
 
     Args:
         log_p, log_q: Logarithms of the densities, of arrays; -inf where a density is 0.
         alpha: In (0, inf), not 1.
         breaks: Rising; from where to where there is anything to integrate, and where the densities
             are not smooth in between.
-
-    Returns:
-        D_alpha(p || q), and an estimate of its error.
 
     >>> def laplace(mean):
     ...     return lambda x: -np.abs(x - mean) - np.log(2.0)
@@ -216,16 +213,13 @@ def _log_mean_exp(exponents: npt.NDArray[np.float64], weights: npt.NDArray[np.fl
 
 
 def kernel_contraction(kernel: npt.ArrayLike, epsilon: float) -> float:
-    """Return the contraction coefficient of E_g of a Markov kernel on a finite set.
+    """Return the contraction coefficient of E_g of a Markov kernel on a finite set, rounded up.
 
     ``max E_g(kernel[i], kernel[j])`` over pairs of rows: for ``epsilon = 0`` Dobrushin's.
 
     Args:
         kernel: Square or not; rows of non-negative numbers that add up to 1 (to 1e-9).
         epsilon: In [0, 700].
-
-    Returns:
-        In [0, 1], rounded up.
 
     Source: Asoodeh, Diaz, Calmon 2020, arXiv 2001.06546, Theorem 2.
 

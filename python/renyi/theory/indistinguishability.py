@@ -213,14 +213,11 @@ def _lowered(kept: Masses, floor: Masses, total: float) -> Masses:
 
 
 def tail_from_guarantee(epsilon: float, delta: float, factor: float) -> float:
-    """Bound the tail of the privacy loss beyond ``factor * epsilon`` of a pair that is protected.
+    """Bound P(L > factor epsilon) by delta / (1 - exp((1 - factor) epsilon)), rounded up.
 
     Args:
         epsilon, delta: What the pair satisfies, epsilon in (0, inf), delta in [0, 1].
         factor: In (1, inf).
-
-    Returns:
-        delta / (1 - exp((1 - factor) epsilon)), at most 1, rounded up.
 
     Source: "A Tail of Two Densities", Claim 3.
 

@@ -154,7 +154,7 @@ class NoisyDescent:
 
 
 def step_contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
-    """Return M, the Lipschitz constant of a gradient step.
+    """Return M, the Lipschitz constant of a gradient step, rounded up by two ulps at most.
 
     ``sqrt(1 - 2 eta beta rho / (beta + rho))`` for a loss that is beta-smooth and rho-strongly
     convex, as long as ``eta <= 2 / (beta + rho)``.
@@ -163,9 +163,6 @@ def step_contraction(step_size: float, smoothness: float, strong_convexity: floa
         step_size: eta, in [1e-75, 1e75] and at most ``2 / (smoothness + strong_convexity)``.
         smoothness: beta, in [1e-75, 1e75]: the Lipschitz constant of the gradient.
         strong_convexity: rho, in [0, smoothness].
-
-    Returns:
-        In [0, 1], rounded up by less than two units in the last place.
 
     Source: Nesterov 2004, Theorem 2.1.12; Sordello, Bu, Dong 2021, arXiv 2106.11767.
 

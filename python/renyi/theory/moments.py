@@ -93,14 +93,11 @@ def dp_from_rdp(
 
 
 def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> LogMoment:
-    """Return kappa(t) = t D_{1+t} of a mechanism, the larger one of both orders, rounded up.
+    """Return kappa(t) = t D_{1+t} for t in [0, 999999], the larger one of both orders, rounded up.
 
     Args:
         mechanism: What `renyi.RDPAccountant` takes and what cannot fail.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
-
-    Returns:
-        For t in [0, 999999].
 
     Raises:
         TypeError, ValueError: If the accountant refuses the mechanism.

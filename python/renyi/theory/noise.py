@@ -51,7 +51,7 @@ def gaussian_calibration(
     count: int = 1,
     calibration: Calibration = "exact",
 ) -> float:
-    """Return sigma, epsilon or delta of Gaussian noise from the other two.
+    """Return sigma, epsilon or delta of Gaussian noise from the other two, rounded up.
 
     Args:
         sigma: Standard deviation of the noise, in (0, inf).
@@ -75,9 +75,6 @@ def gaussian_calibration(
             For delta "exact" is the exact curve and "chernoff" exp(-(epsilon sigma/S - S/(2
             sigma))^2 / 2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon
             "exact" alone.
-
-    Returns:
-        The one that is not given; sigma in the unit of ``sensitivity``. Rounded up.
 
     Source: "A Tail of Two Densities", Claim 9. Balle, Wang 2018, arXiv 1805.06530. Dwork, Roth
     2014, "The Algorithmic Foundations of Differential Privacy", Theorem A.1.
@@ -156,7 +153,7 @@ def laplace_calibration(
     delta: float | None = None,
     sensitivity: float = 1.0,
 ) -> float:
-    """Return scale, epsilon or delta of Laplace noise from the other two.
+    """Return scale, epsilon or delta = 1 - exp((epsilon - S/b)/2) of Laplace noise, rounded up.
 
     Args:
         scale: Scale b of the noise, in (0, inf).
@@ -164,9 +161,6 @@ def laplace_calibration(
         delta: In [0, 1]; in [0, 1) where the scale is asked for.
         sensitivity: L1 sensitivity S of the query, in (0, inf); unless delta is 0 of a query of one
             number.
-
-    Returns:
-        The one that is not given, from epsilon = max(0, S/b + 2 log(1 - delta)), rounded up.
 
     Source: "A Tail of Two Densities", (1.5); Dwork, McSherry, Nissim, Smith 2006.
 

@@ -179,15 +179,12 @@ class PublishedBound(NamedTuple):
 
 
 def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBound, ...]:
-    """Evaluate every published bound of the sampled Gaussian mechanism, and the exact value.
+    """Evaluate every published bound of the sampled Gaussian mechanism, and last the exact value.
 
     Args:
         q: Sampling rate, in (0, 1).
         sigma: Standard deviation of the noise over the sensitivity of each row's own adjacency.
         alpha: Order, in (1, 1e6].
-
-    Returns:
-        The exact value last, rounded up as the others.
 
     >>> [row.condition for row in published_bounds(0.01, 1.0, 2.0) if row.rdp is None]
     ['sigma must be at least sqrt(5), got 1.0', 'sigma must be in [4, inf], got 1.0']

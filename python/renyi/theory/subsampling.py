@@ -137,7 +137,7 @@ def poisson_rdp(
     bound: PoissonBound = "best",
     terms: int | None = None,
 ) -> float | Array:
-    r"""Return a bound of the Rényi divergence of a mechanism on a Poisson sample.
+    r"""Return a bound of the Rényi divergence on a Poisson sample, rounded up ("lower" down).
 
     Neighbours differ by adding or removing a record. With :math:`w_l` the probability of
     :math:`l` successes in :math:`\alpha` trials of the sample rate, and :math:`K(l) = (l-1) D_l` of
@@ -166,9 +166,6 @@ def poisson_rdp(
             are asked for at either end. The sum over l is bounded by D_l for the first and the last
             l, and by D of the largest of the others for all of these (Theorem 11). From half the
             order on it is "tight".
-
-    Returns:
-        Of the shape of ``orders``, rounded up; "lower" rounded down.
 
     Raises:
         UnsupportedMechanismError: If no Rényi divergence of the mechanism is known.
@@ -214,7 +211,7 @@ def fixed_size_rdp(
     *,
     bound: FixedSizeBound = "best",
 ) -> float | Array:
-    r"""Return a bound of the Rényi divergence of a mechanism on a sample without replacement.
+    r"""Return a bound of the Rényi divergence on a sample without replacement, rounded up.
 
     Neighbours differ by replacing a record.
 
@@ -227,9 +224,6 @@ def fixed_size_rdp(
             distributions reaches all orders. "mixture" and "pure" are as in `poisson_rdp`. "best"
             is what `RDPAccountant` uses: for mechanisms whose pair an involution swaps, log(1 + 2
             (A - 1)) with log A that of a Poisson sample, see below, or "mixture".
-
-    Returns:
-        Of the shape of ``orders``, rounded up.
 
     Raises:
         UnsupportedMechanismError: If no Rényi divergence of the mechanism is known, or with "tight"
