@@ -123,6 +123,8 @@ FINITE_POSITIVE = Range(0.0, math.inf, "()")
 FINITE_NON_NEGATIVE = Range(0.0, math.inf, "[)")
 PROBABILITY = Range(0.0, 1.0)
 BELOW_ONE = Range(0.0, 1.0, "[)")
+BETWEEN = Range(0.0, 1.0, "()")
+RATE = Range(0.0, 1.0, "(]")
 
 
 def number_in(value: Any, name: str, range_: Range) -> float:
@@ -173,7 +175,7 @@ def uses_of(value: Any, name: str = "count", least: int = 0, most: int = LARGEST
     """Return a number of uses that can be accounted for."""
     if type(value) is int and least <= value <= most:
         return value
-    allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else most}]"
+    allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else shortest(most)}]"
     number = _whole(value)
     if number is None:
         raise TypeError(f"{name} must be {allowed}, got {value!r}")

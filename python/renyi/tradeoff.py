@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._search import lower_hull
-from renyi._validation import Range, count_of, number_in, numbers_of, probability_of, real_of
+from renyi._validation import FINITE_POSITIVE, RATE, count_of, number_in, numbers_of, probability_of
 
 __all__ = [
     "bayes_risk",
@@ -286,10 +286,8 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     >>> round(limit.mu, 6), limit.gamma < 0.05
     (1.310832, True)
     """
-    q = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
-    sigma = real_of(noise_multiplier, "noise_multiplier", "a positive number")
-    if not 0.0 < sigma < math.inf:
-        raise ValueError(f"noise_multiplier must be a positive number, got {noise_multiplier!r}")
+    q = number_in(sample_rate, "sample_rate", RATE)
+    sigma = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     count = count_of(steps, "steps")
     if count < 1:
         raise ValueError(f"steps must be an integer >= 1, got {steps!r}")

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import FINITE_POSITIVE, integer_of, number_in, one_of
+from renyi._validation import FINITE_POSITIVE, integer_of, number_in, one_of, uses_of
 from renyi.audit._claims import Audit, Curve, Source, generator_of, scores_of, shown
 
 
@@ -67,9 +67,8 @@ def dirac_gradients(
     >>> rows.sum(axis=1)
     array([0.5, 0.5, 0.5])
     """
-    rows, entries = integer_of(count, "count", 1), integer_of(dimension, "dimension", 1)
-    if rows > entries:
-        raise ValueError(f"count must be an integer in [1, {entries}], got {count!r}")
+    entries = integer_of(dimension, "dimension", 1)
+    rows = uses_of(count, "count", 1, entries)
     kind = np.dtype(dtype)
     if kind.kind != "f":
         raise TypeError(f"dtype must be one of floating-point numbers, got {dtype!r}")

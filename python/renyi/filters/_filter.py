@@ -16,7 +16,14 @@ from renyi._adjacency import Adjacency
 from renyi._locks import lock_freed_by_fork
 from renyi._refusal import refusal
 from renyi._strict_json import check_names, read_number, written
-from renyi._validation import integer_of, probability_of, real_of, uses_of
+from renyi._validation import (
+    BETWEEN,
+    integer_of,
+    number_in,
+    probability_of,
+    real_of,
+    uses_of,
+)
 from renyi.accountants import RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
@@ -228,10 +235,7 @@ def orders_of(orders: Iterable[float]) -> tuple[float, ...]:
 
 def open_delta(delta: Any) -> float:
     """Return a number in (0, 1)."""
-    value = probability_of(delta, "delta")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
-    return value
+    return number_in(delta, "delta", BETWEEN)
 
 
 @dataclass(frozen=True, slots=True)

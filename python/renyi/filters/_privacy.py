@@ -12,7 +12,7 @@ import numpy as np
 from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._strict_json import check_names
-from renyi._validation import FINITE_POSITIVE, number_in, probability_of
+from renyi._validation import BELOW_ONE, FINITE_POSITIVE, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
@@ -165,7 +165,8 @@ class PrivacyFilter(Filter):
         failure_delta: float = 0.0,
     ) -> None:
         epsilon_allowed = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-        whole, failing = _below_one(delta), probability_of(failure_delta, "failure_delta")
+        whole = number_in(delta, "delta", BELOW_ONE)
+        failing = probability_of(failure_delta, "failure_delta")
         if failing >= whole and failing > 0.0:
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
         self._epsilon, self._delta = epsilon_allowed, whole
@@ -275,13 +276,6 @@ class PrivacyFilter(Filter):
         orders = ", ".join(f"{order:.6g}" for order in self.orders)
         by = f"orders {orders}" if orders else "largest losses"
         return f"<PrivacyFilter: {by}, {round_down(self.remaining, 3)} remaining>"
-
-
-def _below_one(delta: Any) -> float:
-    value = probability_of(delta, "delta")
-    if value == 1.0:
-        raise ValueError(f"delta must be a number in [0, 1), got {delta!r}")
-    return value
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair
 from renyi._rounding import below
 from renyi._search import smallest_argument
-from renyi._validation import float_above, integer_of
+from renyi._validation import float_above, uses_of
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._randomizers import EPSILON, LocalRandomizer, Randomizer, laws_of
@@ -33,7 +33,6 @@ from renyi.mechanisms.steps import NOTHING, REPLACE
 
 Array = npt.NDArray[np.float64]
 
-MOST_USERS = 10**9
 TOLERANCE = 1e-7  # of epsilon, where it is looked for
 FINE, COARSE = 32.0, 14.0  # points per standard deviation of the loss, from above and below
 FAR = 8.0  # deviations up to which they are so close; the widths of brackets limit those below
@@ -87,10 +86,7 @@ class Shuffled(Mechanism):
             )
         if isinstance(randomizer, PureDP) and not randomizer.epsilon <= EPSILON.high:
             raise ValueError(f"randomizer must have an epsilon of at most 30, got {randomizer!r}")
-        users = integer_of(self.users, "users", 1)
-        if users > MOST_USERS:
-            raise ValueError(f"users must be an integer in [1, 10^9], got {users}")
-        set_fields(self, users=users)
+        set_fields(self, users=uses_of(self.users, "users", 1))
 
     @property
     def population(self) -> int:

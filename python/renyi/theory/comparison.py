@@ -16,14 +16,14 @@ from renyi._adjacency import Adjacency
 from renyi._figure import plain_ticks
 from renyi._search import least_argument
 from renyi._validation import (
+    BETWEEN,
     FINITE_POSITIVE,
-    Range,
+    RATE,
     check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
     number_in,
-    real_of,
     uses_of,
 )
 from renyi.accountants import PLDAccountant, RDPAccountant
@@ -226,12 +226,12 @@ def compare(
     moments  1.769
     exact    1.415
     """
-    rate = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
+    rate = number_in(sample_rate, "sample_rate", RATE)
     count = uses_of(steps, "steps", 1)
     found: Literal["noise_multiplier", "epsilon", "delta"]
     if noise_multiplier is None:
         target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-        chance = number_in(delta, "delta", Range(0.0, 1.0, "()"))
+        chance = number_in(delta, "delta", BETWEEN)
         found = "noise_multiplier"
 
         def answer(method: Method) -> tuple[float, float, float]:
@@ -295,7 +295,7 @@ def compare_samplings(
     size, passes = integer_of(batch_size, "batch_size", 1), integer_of(epochs, "epochs", 1)
     if size > records:
         raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
-    noise = real_of(noise_multiplier, "noise_multiplier", "a number in (0, inf)")
+    noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     base, batches, rate = Gaussian(noise), -(-records // size), size / records
     steps = math.ceil(passes * records / size)
     limit = min(size + math.ceil(_DEVIATIONS * math.sqrt(size)), records)

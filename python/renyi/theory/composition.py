@@ -14,8 +14,8 @@ import numpy.typing as npt
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
 from renyi._search import least_value
 from renyi._validation import (
+    BETWEEN,
     FINITE_NON_NEGATIVE,
-    Range,
     check_one_missing,
     delta_of,
     epsilon_of,
@@ -39,7 +39,6 @@ __all__ = [
 __dir__ = __all__.copy
 
 Form = Literal["independent", "adaptive", "sharp"]
-_OPEN = Range(0.0, 1.0, "()")
 _LOG_2 = math.log(2.0)
 _RTOL = 1e-8  # of what the accountant answers, the least it takes
 
@@ -157,7 +156,7 @@ def advanced_composition(
     check_one_missing(slack=slack, target_epsilon=target_epsilon)
     steps = _steps(epsilon, delta, count, form)
     if slack is not None:
-        beta = number_in(slack, "slack", _OPEN)
+        beta = number_in(slack, "slack", BETWEEN)
         target = above(steps.mean + steps.deviation * math.sqrt(-2.0 * math.log(beta)))
     else:
         target = epsilon_of(target_epsilon, "target_epsilon")
@@ -222,7 +221,7 @@ def best_split(
     >>> round(best.epsilon, 3), round(best.slack / best.delta, 3)
     (5.29, 0.352)
     """
-    delta = number_in(delta, "delta", _OPEN)
+    delta = number_in(delta, "delta", BETWEEN)
     uses = count_above(count, "count")
 
     def split(share: float) -> Split:

@@ -55,6 +55,7 @@ from renyi._validation import (
     one_of,
     probability_of,
     real_of,
+    uses_of,
 )
 
 __all__ = [
@@ -82,10 +83,7 @@ def positive_of(value: Any, name: str) -> float:
 
 def steps_of(value: Any, name: str = "n") -> int:
     """Return an integer in [1, 2^53]."""
-    number = integer_of(value, name, 1)
-    if number > MOST_STEPS:
-        raise ValueError(f"{name} must be an integer in [1, 2^53], got {value!r}")
-    return number
+    return uses_of(value, name, 1, MOST_STEPS)
 
 
 def _noise_of(noise: Any) -> Noise:
@@ -173,10 +171,7 @@ def step_contraction(step_size: float, smoothness: float, strong_convexity: floa
     """
     eta = positive_of(step_size, "step_size")
     beta = positive_of(smoothness, "smoothness")
-    allowed = f"a number in [0, {beta!r}], the smoothness"
-    rho = real_of(strong_convexity, "strong_convexity", allowed)
-    if not 0.0 <= rho <= beta:
-        raise ValueError(f"strong_convexity must be {allowed}, got {strong_convexity!r}")
+    rho = number_in(strong_convexity, "strong_convexity", Range(0.0, beta))
     exact_eta, exact_beta, exact_rho = Fraction(eta), Fraction(beta), Fraction(rho)
     if exact_eta * (exact_beta + exact_rho) > 2:
         raise ValueError(
@@ -261,11 +256,7 @@ class DecayingNoise:
             raise ValueError("descent must have a contraction above 0, got 0.0")
         least = 1.0 if self.descent.noise == "laplace" else 0.0
         for name, low, high in (("c2", least, LARGEST), ("power", 1.0, 100.0)):
-            allowed = f"a number in [{low:g}, {high:g}]"
-            value = real_of(getattr(self, name), name, allowed)
-            if not low <= value <= high:
-                raise ValueError(f"{name} must be {allowed}, got {value!r}")
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, number_in(getattr(self, name), name, Range(low, high)))
         for name in ("c1", "factor"):
             object.__setattr__(self, name, positive_of(getattr(self, name), name))
         first, last = self.scale(1), self.scale(MOST_STEPS)

@@ -12,6 +12,7 @@ from typing import Literal, get_args
 from renyi import special
 from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviations
 from renyi._validation import (
+    BETWEEN,
     FINITE_POSITIVE,
     Range,
     check_one_missing,
@@ -39,7 +40,6 @@ Calibration = Literal[
     "mills_concave",
     "dwork_roth",
 ]
-_OPEN = Range(0.0, 1.0, "()")
 
 
 def gaussian_calibration(
@@ -92,9 +92,9 @@ def gaussian_calibration(
     distance = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     distance *= math.sqrt(count_above(count, "count"))
     if sigma is None:
-        allowed = _OPEN if calibration == "dwork_roth" else FINITE_POSITIVE
+        allowed = BETWEEN if calibration == "dwork_roth" else FINITE_POSITIVE
         of_one = _MULTIPLIERS[calibration](
-            number_in(epsilon, "epsilon", allowed), number_in(delta, "delta", _OPEN)
+            number_in(epsilon, "epsilon", allowed), number_in(delta, "delta", BETWEEN)
         )
         return above(of_one * distance)
     one_of(calibration, "calibration", ("exact", "chernoff") if delta is None else ("exact",))

@@ -27,8 +27,9 @@ from renyi import special
 from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
 from renyi._search import least_argument, least_value
 from renyi._validation import (
+    BETWEEN,
     FINITE_POSITIVE,
-    Range,
+    RATE,
     check_one_missing,
     delta_of,
     epsilon_of,
@@ -48,7 +49,6 @@ Composition = Literal["adaptive", "independent", "sharp", "optimal"]
 Step = Literal["tail", "exact"]
 MomentForm = Literal["halved", "direct"]
 
-_RATE = Range(0.0, 1.0, "(]")
 _LOWEST, _HIGHEST = 1e-300, 100.0  # epsilon of one sampled step
 _APART = 8.0
 _LARGEST_C2 = 13.0
@@ -187,7 +187,7 @@ def _step_curve(
 ) -> tuple[Callable[[float], float], int]:
     """Return delta against epsilon of one sampled step, and the number of steps."""
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-    rate = number_in(sample_rate, "sample_rate", _RATE)
+    rate = number_in(sample_rate, "sample_rate", RATE)
     count = integer_of(steps, "steps", 1)
     count_above(steps, "steps")
     one_of(step, "step", get_args(Step))
@@ -303,7 +303,7 @@ def _moment_noise(
     sample_rate: float, steps: int, epsilon: float | None, delta: float | None, form: MomentForm
 ) -> MomentBound:
     target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-    chance = number_in(delta, "delta", Range(0.0, 1.0, "()"))
+    chance = number_in(delta, "delta", BETWEEN)
 
     def bound(noise: float) -> MomentBound:
         return moment_bound(sample_rate, noise, steps, epsilon=target, form=form)
@@ -319,7 +319,7 @@ class _Constants:
 
     def __init__(self, noise_multiplier: float, sample_rate: float, steps: int) -> None:
         noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-        rate = number_in(sample_rate, "sample_rate", _RATE)
+        rate = number_in(sample_rate, "sample_rate", RATE)
         self.noise = noise
         self._square = below(noise * noise)
         self._steps = count_above(steps, "steps")
