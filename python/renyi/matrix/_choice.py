@@ -162,23 +162,15 @@ def choose_bands(
     if most < 1:
         raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
     given = numbers_to_try(most) if bands is None else list(bands)
+    how: Any = {"loss": loss, "workload": workload}
     rows = []
     for count in given:
         if integer_of(count, "bands", 1) > most:
             raise ValueError(f"bands must be integers in [1, {most}], got {count!r}")
-        strategy = BandedToeplitz.optimal(length, count, loss=loss, workload=workload)
+        strategy = BandedToeplitz.optimal(length, count, **how)
         scheme = CyclicPoisson(min(size * count / records, 1.0), count)
-        rows.append(
-            priced(
-                f"{count} band{'s' if count > 1 else ''}",
-                strategy,
-                scheme,
-                target_epsilon,
-                target_delta,
-                loss=loss,
-                workload=workload,
-            )
-        )
+        name = f"{count} band{'s' if count > 1 else ''}"
+        rows.append(priced(name, strategy, scheme, target_epsilon, target_delta, **how))
     return tuple(rows)
 
 
@@ -214,19 +206,12 @@ def choose_strategy(
     >>> rows[0].name, rows[-1].name
     ('4 bands, sampled', 'independent, fixed order')
     """
-    sampled = choose_bands(
-        target_epsilon,
-        target_delta,
-        population=population,
-        batch_size=batch_size,
-        steps=steps,
-        loss=loss,
-        workload=workload,
-    )
+    how: Any = {"loss": loss, "workload": workload}
+    sizes: Any = {"population": population, "batch_size": batch_size, "steps": steps}
+    sampled = choose_bands(target_epsilon, target_delta, **sizes, **how)
     whole = FixedEpochs(-(-population // batch_size))
     most = min(whole.period, steps, _MOST_BANDS)
     numbers = numbers_to_try(most)
-    how: Any = {"loss": loss, "workload": workload}
     blt = BLT.optimal(steps, buffers, participation=whole, **how)
     bands = [BandedToeplitz.optimal(steps, count, **how) for count in numbers]
     roots = [BandedInverse.root(steps, count) for count in numbers[1:]]

@@ -17,15 +17,16 @@ from typing import Any
 
 from renyi.reference._bounds import between
 from renyi.reference._numbers import (
+    ORDER,
     Number,
     agreed,
     check_digits,
     mp,
-    order_of,
     positive,
     real,
     require,
     whole,
+    within,
 )
 from renyi.reference._pairs import Direction
 from renyi.reference._sampled_gaussian import rdp_gaussian
@@ -54,7 +55,11 @@ def rdp_random_allocation(
     0.2110228563
     """
     check_digits(digits)
-    noise, t, order = positive("sigma", sigma), whole("steps", steps, 1), order_of(alpha)
+    noise, t, order = (
+        positive("sigma", sigma),
+        whole("steps", steps, 1),
+        within("alpha", alpha, ORDER),
+    )
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
     if isinstance(noise, float):
         return mp.zero

@@ -21,16 +21,17 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from renyi.reference._numbers import (
+    ORDER,
+    UNIT,
     Number,
     agreed,
     check_digits,
     exact,
     lowest,
     mp,
-    order_of,
     real,
     require,
-    unit,
+    within,
 )
 
 Base = Callable[[Any, int], Any]
@@ -65,7 +66,7 @@ def rdp_poisson(
     [0.0502168, 0.0317123]
     """
     check_digits(digits)
-    rate, order = unit("q", q), order_of(alpha)
+    rate, order = within("q", q, UNIT), within("alpha", alpha, ORDER)
     require("kind", kind in ("general", "tight", "lower"), "'general', 'tight' or 'lower'", kind)
     if rate == 0:
         return mp.zero
@@ -103,7 +104,7 @@ def rdp_mixture(base: Base, r: Number, alpha: Number, digits: int = 50) -> Any:
     0.01616
     """
     check_digits(digits)
-    rate, order = unit("r", r), order_of(alpha)
+    rate, order = within("r", r, UNIT), within("alpha", alpha, ORDER)
     if rate == 0:
         return mp.zero
     if order == 1:
@@ -147,7 +148,7 @@ def rdp_fixed_size(
     0.1123795354
     """
     check_digits(digits)
-    rate, order = unit("gamma", gamma), order_of(alpha)
+    rate, order = within("gamma", gamma, UNIT), within("alpha", alpha, ORDER)
     most = exact("largest_loss", largest_loss)
     require("largest_loss", most >= 0, ">= 0", largest_loss)
     if rate == 0:
@@ -298,7 +299,7 @@ def rdp_repeat_and_select(
     2.8031
     """
     check_digits(digits)
-    runs, eta, order = exact("mean", mean), exact("shape", shape), order_of(alpha)
+    runs, eta, order = exact("mean", mean), exact("shape", shape), within("alpha", alpha, ORDER)
     require("shape", eta > -1, "> -1", shape)
     least = 0 if eta == math.inf else 1
     require("mean", least <= runs < math.inf and runs > 0, f"> 0, >= {least} and finite", mean)

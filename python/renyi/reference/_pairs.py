@@ -25,18 +25,20 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from renyi.reference._numbers import (
+    NOT_NEGATIVE,
+    ORDER,
+    UNIT,
     Number,
     agreed,
     check_digits,
     exact,
     lowest,
     mp,
-    order_of,
     positive,
     real,
     require,
-    unit,
     whole,
+    within,
 )
 from renyi.reference._sampled_gaussian import gauss_legendre
 
@@ -82,7 +84,7 @@ def rdp(
     """
     check_digits(digits)
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
-    rate, order = unit("q", q), order_of(alpha)
+    rate, order = within("q", q, UNIT), within("alpha", alpha, ORDER)
     if rate == 0:
         return mp.zero
     if not isinstance(pair, Pair):
@@ -240,7 +242,7 @@ def exponential_pair(epsilon: Number) -> Pair:
     >>> round(float(rdp(exponential_pair(1), 8, q=0.01)), 12)
     0.000146676093
     """
-    e = _finite("epsilon", epsilon)
+    e = within("epsilon", epsilon, NOT_NEGATIVE)
     return Pair(density=lambda: (1 / (4 * mp.sinh(real(e) / 2)), real(e))) if e else EQUAL
 
 
@@ -252,7 +254,7 @@ def randomized_response_pair(p: Number, choices: int = 2) -> Pair:
     >>> round(float(rdp(randomized_response_pair("0.5", 4), 2)), 12)
     0.63598876672
     """
-    truth, k = unit("p", p), whole("choices", choices, 2)
+    truth, k = within("p", p, UNIT), whole("choices", choices, 2)
     other = (1 - truth) / (k - 1)
     if truth == other:
         return EQUAL
@@ -417,7 +419,7 @@ def staircase_pair(epsilon: Number, gamma: Number) -> Pair:
     >>> round(float(rdp(staircase_pair(1, 0.5), 2)), 9)
     0.735325664
     """
-    e, g = exact("epsilon", epsilon), unit("gamma", gamma)
+    e, g = exact("epsilon", epsilon), within("gamma", gamma, UNIT)
     require("epsilon", 0 < e < math.inf, "> 0 and finite", epsilon)
 
     def atoms(beta: Fraction, work: int) -> Iterator[tuple[Any, Any]]:
@@ -433,12 +435,6 @@ def staircase_pair(epsilon: Number, gamma: Number) -> Pair:
     return Pair(atoms)
 
 
-def _finite(name: str, value: Number) -> Fraction:
-    number = exact(name, value)
-    require(name, 0 <= number < math.inf, ">= 0 and finite", value)
-    return Fraction(number)
-
-
 def rdp_zcdp(rho: Number, alpha: Number, xi: Number = 0, digits: int = 50) -> Any:
     """Return xi + rho alpha, the definition of (xi, rho)-zCDP (Bun, Steinke 2016).
 
@@ -446,7 +442,11 @@ def rdp_zcdp(rho: Number, alpha: Number, xi: Number = 0, digits: int = 50) -> An
     mpf('1.5')
     """
     check_digits(digits)
-    slope, offset, a = _finite("rho", rho), _finite("xi", xi), order_of(alpha)
+    slope, offset, a = (
+        within("rho", rho, NOT_NEGATIVE),
+        within("xi", xi, NOT_NEGATIVE),
+        within("alpha", alpha, ORDER),
+    )
     with mp.workdps(digits + 5):
         return real(offset + slope * a)
 
@@ -466,7 +466,7 @@ def rdp_gumbel(shift: Number, alpha: Number, digits: int = 50) -> Any:
     (0.546175270078, inf)
     """
     check_digits(digits)
-    s, a = exact("shift", shift), order_of(alpha)
+    s, a = exact("shift", shift), within("alpha", alpha, ORDER)
     require("shift", s >= 0, ">= 0", shift)
     if isinstance(s, float) or s == 0:
         return mp.inf if s else mp.zero
@@ -504,7 +504,7 @@ def rdp_bounded_range(
     """
     check_digits(digits)
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
-    e, a, rate = exact("epsilon", epsilon), order_of(alpha), unit("q", q)
+    e, a, rate = exact("epsilon", epsilon), within("alpha", alpha, ORDER), within("q", q, UNIT)
     require("epsilon", e >= 0, ">= 0", epsilon)
     if e == 0 or rate == 0:
         return mp.zero

@@ -19,7 +19,18 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from renyi.reference._numbers import Number, agreed, check_digits, exact, mp, real, require, unit
+from renyi.reference._numbers import (
+    ORDER,
+    UNIT,
+    Number,
+    agreed,
+    check_digits,
+    exact,
+    mp,
+    real,
+    require,
+    within,
+)
 
 MOST = 1_000_000  # evaluations of an integrand, about half a minute
 Order = tuple[Fraction, ...]  # (alpha,), or (real part, imaginary part)
@@ -28,7 +39,7 @@ Order = tuple[Fraction, ...]  # (alpha,), or (real part, imaginary part)
 def _arguments(q: Number, sigma: Number, digits: int) -> tuple[Fraction, Fraction]:
     """Exact (q, sigma); infinite noise is the same as no sampling, q = 0."""
     check_digits(digits)
-    rate, noise = unit("q", q), exact("sigma", sigma)
+    rate, noise = within("q", q, UNIT), exact("sigma", sigma)
     require("sigma", noise > 0, "positive", sigma)
     if isinstance(noise, float):
         return Fraction(0), Fraction(1)
@@ -115,8 +126,7 @@ def rdp_sampled_gaussian(q: Number, sigma: Number, alpha: Number, digits: int = 
     >>> mpmath.nstr(rdp_sampled_gaussian("0.2", 4, 4), 16)
     '0.005262844037639986'
     """
-    order = exact("alpha", alpha)
-    require("alpha", 1 <= order < math.inf, ">= 1 and finite", alpha)
+    order = within("alpha", alpha, ORDER)
     if order == 1:
         return log_a(q, sigma, 1, digits, 1)
     value = log_a(q, sigma, alpha, digits + 2)
