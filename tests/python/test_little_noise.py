@@ -35,17 +35,28 @@ def composed(q, sigma, count):
     return PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), count)
 
 
-def outputs(q, sigma, points=400_001):
-    """Outputs in units of the noise, their losses, and masses with the record and without."""
-    x = np.linspace(-12, 1 / sigma + 12, points)
+def log_ratio(q, sigma, records, x):
+    """Of outputs of a group's records, each in the sample by its own coin, to those of none."""
+    result = np.full_like(x, records * math.log1p(-q))
+    for n in range(1, records + 1):
+        chance = math.log(math.comb(records, n)) + n * math.log(q) + (records - n) * math.log1p(-q)
+        result = np.logaddexp(result, chance + n * x / sigma - 0.5 * n**2 / sigma**2)
+    return result
+
+
+def outputs(q, sigma, points=400_001, records=1, replaced=False):
+    """Outputs in units of the noise, their losses, and masses with the records and without."""
+    farthest = records / sigma + 12
+    x = np.linspace(-farthest if replaced else -12, farthest, points)
     without = np.exp(-(x**2) / 2) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
-    loss = np.log1p(-q) + np.logaddexp(0, np.log(q) - np.log1p(-q) + x / sigma - 0.5 / sigma**2)
-    return loss, without * np.exp(loss), without
+    ratio = log_ratio(q, sigma, records, x)
+    loss = ratio - log_ratio(q, sigma, records, -x) if replaced else ratio
+    return loss, np.exp(ratio) * without, without
 
 
-def on_a_grid(q, sigma, count, add=False):
+def on_a_grid(q, sigma, count, add=False, **pair):
     """Losses of a composition and their masses."""
-    loss, with_record, without = outputs(q, sigma)
+    loss, with_record, without = outputs(q, sigma, **pair)
     loss, mass = (-loss, without) if add else (loss, with_record)
     start = math.floor(loss.min() / SPACING)
     place = loss / SPACING - start
@@ -102,6 +113,30 @@ def test_many_steps_are_narrow(q, sigma, count, delta):
     assert 0 < low <= high <= low * (1 + 1e-8)
     law = on_a_grid(q, sigma, count)
     assert delta_on_a_grid(law, low * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
+
+
+@pytest.mark.parametrize("records", [2, 3])
+@pytest.mark.parametrize(("q", "sigma"), [(0.01, 0.15), (0.02, 0.25)])
+def test_groups_are_not_taken_for_one_record(q, sigma, records):
+    ledger, delta = composed(q, sigma, 100), 1e-3
+    low, high = ledger.get_epsilon_bounds(delta, direction="remove", group_size=records)
+    assert high < 1.01 * low
+    law = on_a_grid(q, sigma, 100, records=records)
+    assert delta_on_a_grid(law, high * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
+
+
+def test_steps_of_two_kinds():
+    few, many = (0.007, 0.08, 5), (0.27, 2.4, 10)
+    ledger, delta = (
+        composed(*few).compose(PoissonSampled(Gaussian(many[1]), many[0]), many[2]),
+        1e-3,
+    )
+    low, high = ledger.get_epsilon_bounds(delta, direction="remove")
+    assert 0 < low <= high < 1.001 * low
+    laws = on_a_grid(*few), on_a_grid(*many)
+    masses = np.fft.irfft(np.fft.rfft(laws[0][1]) * np.fft.rfft(laws[1][1]), POINTS)
+    law = laws[0][0] + laws[1][0][0], masses
+    assert delta_on_a_grid(law, high * (1 + 3e-5)) < delta < delta_on_a_grid(law, low * (1 - 3e-5))
 
 
 @pytest.mark.parametrize("sigma", [0.15, 0.2, 0.3])

@@ -41,7 +41,6 @@ from renyi.mechanisms import Mechanism, PrivacyLoss
 from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve, UnsupportedMechanismError
 from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
-    LITTLE_NOISE,
     SMALLEST_RATE,
     SampledStep,
     step_pair,
@@ -116,7 +115,6 @@ class PLDAccountant(Accountant[Part]):
         self._has_samples = False  # of steps
         self._has_groups = False  # of records that are sampled apart
         self._is_raised = False  # some rate of the steps, to one that the engine takes
-        self._has_little_noise = False  # on samples: lattices tell more where steps differ
         self._is_alternative = False  # of an accountant
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
@@ -155,7 +153,6 @@ class PLDAccountant(Accountant[Part]):
             self._curve_of_steps.add(rate, noise, float(count), part.records)
             self._is_raised |= rate > part.rate
             self._has_groups |= part.records > 1
-            self._has_little_noise |= part.rate < 1.0 and noise < LITTLE_NOISE
 
     def _contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
         """Return the steps and the other mechanisms with their counts."""
@@ -210,7 +207,7 @@ class PLDAccountant(Accountant[Part]):
         if steps is not None and self._is_raised:
             return FromAbove(steps)
         if steps is not None:
-            lattice = (replaces or self._has_little_noise) and not self._has_groups
+            lattice = replaces or self._has_groups or len(self._steps) > 1
             return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:

@@ -38,7 +38,7 @@ double curvature_with_kernel(double curvature, double t) noexcept {
 }  // namespace
 
 InclusionLine::InclusionLine(const SortedSteps& c, SampledPair pair)
-    : gaussian_(c.gaussian), serves_(pair == SampledPair::remove && !c.only_gaussian) {
+    : gaussian_(c.gaussian), serves_(pair == SampledPair::remove && !c.only_gaussian && !c.has_groups) {
     double apart = kInfinity;  // the mean output of an included record from even odds, in deviations
     for (const SampledStep& s : c.steps) {
         if (s.q == 1.0) continue;
