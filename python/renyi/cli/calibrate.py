@@ -13,7 +13,7 @@ from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
 from renyi._rounding import round_double, round_down, round_up
-from renyi.cli import output
+from renyi.cli import correlated, output
 from renyi.cli.guarantee import (
     data_facts,
     emit_data,
@@ -64,6 +64,8 @@ def noise(options: argparse.Namespace) -> int:
     """Smallest noise multiplier."""
     from renyi import calibrate_noise_multiplier
 
+    if options.strategy is not None:
+        return correlated.noise(options)
     require(options, "target_epsilon", "delta")
 
     def solve(cell: Inputs, method: Inputs) -> float:
@@ -204,11 +206,8 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
     if f"{wanted}_rdp" in record:
         print(f"{NOUNS[wanted]} by Renyi-DP = {_beside(options, record, wanted)}")
     print()
-    run = {
-        key: value
-        for key, value in record.items()
-        if wanted != "sample_rate" or key != "dataset_size"
-    }
+    hidden = "dataset_size" if wanted == "sample_rate" else None
+    run = {key: value for key, value in record.items() if key != hidden}
     output.print_paragraph(statement(options, run, spent, plain(record["delta"])))
     output.print_facts("Assumes", assumptions_in_words(options, run))
     certified = {"certified": bracket_in_words(options, record, "epsilon")}
@@ -263,12 +262,8 @@ def _tolerance(options: argparse.Namespace) -> float:
 
 def _spent(record: Inputs, digits: int) -> str:
     """Return the guarantee, rounded up but not beyond the target that it is known to meet."""
-    text = round_up(record["epsilon"], digits)
-    return (
-        text
-        if Decimal(text) <= Decimal(record["target_epsilon"])
-        else plain(record["target_epsilon"])
-    )
+    text, target = round_up(record["epsilon"], digits), record["target_epsilon"]
+    return text if Decimal(text) <= Decimal(target) else plain(target)
 
 
 def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) -> Inputs:

@@ -155,11 +155,8 @@ def data_facts(options: argparse.Namespace) -> dict[str, Any]:
     }
     if options.accountant == "rdp":
         facts["conversion"] = options.conversion
-        facts["orders"] = (
-            "all real orders"
-            if options.orders is None
-            else [float(order) for order in options.orders]
-        )
+        orders = options.orders
+        facts["orders"] = "all real orders" if orders is None else list(map(float, orders))
     return facts
 
 
@@ -226,11 +223,8 @@ def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) ->
         return f" ({kind})"
     text = round_up(other, options.digits)
     less = saving(headline(record, wanted), other)
-    return (
-        f" ({kind}; Renyi-DP: {text})"
-        if less is None
-        else (f" ({kind}; {less} below the {text} of Renyi-DP)")
-    )
+    beside = f"Renyi-DP: {text}" if less is None else f"{less} below the {text} of Renyi-DP"
+    return f" ({kind}; {beside})"
 
 
 def print_notes(notes: Sequence[str]) -> None:
@@ -256,6 +250,5 @@ def print_fixed(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
     moving = varying(records, keys)
     fixed = [key for key in _shown(records, keys) if key not in moving]
     if fixed:
-        print(
-            ", ".join(f"{key.replace('_', ' ')} {plain(records[0][key])}" for key in fixed) + "\n"
-        )
+        print(", ".join(f"{key.replace('_', ' ')} {plain(records[0][key])}" for key in fixed))
+        print()
