@@ -23,7 +23,7 @@ import numpy.typing as npt
 from renyi import special
 from renyi._search import bisected
 from renyi._validation import (
-    Range,
+    BETWEEN,
     array_of,
     epsilon_of,
     integer_of,
@@ -75,7 +75,7 @@ def generator_of(given: Source) -> np.random.Generator:
 
 def failing_of(confidence: Any) -> float:
     """Return the probability, rounded down, with which a bound may be wrong."""
-    number = number_in(confidence, "confidence", Range(0.0, 1.0, "()"))
+    number = number_in(confidence, "confidence", BETWEEN)
     return (1.0 - number) * (1.0 - 2.0**-52)  # two roundings
 
 

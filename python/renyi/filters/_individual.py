@@ -6,13 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._validation import FINITE_POSITIVE, Range, count_of, number_in, numbers_of
+from renyi._validation import FINITE_POSITIVE, RATE, Range, count_of, number_in, numbers_of
 from renyi.mechanisms import RDPCurve
 
 Floats = npt.NDArray[np.float64]
 
 ORDER = Range(1.0, 1e6, "(]")
-RATE = Range(0.0, 1.0, "(]")
 LARGEST_RECORDS = 10**9
 LARGEST_NOISE = 1e6  # over a norm: smaller norms are charged as if they were larger
 UP = 1.0 + 2.0**-50

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._rounding import exact_log_above
-from renyi._validation import Range, integer_of, number_in, numbers_in
+from renyi._validation import PROBABILITY, Range, integer_of, number_in, numbers_in
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._shuffled_sum import ETA, Reports
@@ -25,7 +25,6 @@ from renyi.mechanisms._shuffled_sum import ETA, Reports
 Array = npt.NDArray[np.float64]
 
 EPSILON = Range(0.0, 30.0, "(]")  # of a randomizer
-PROBABILITY = Range(0.0, 1.0)
 CELLS = 16  # of the density of Laplace noise, on either side
 MOST_INPUTS = 64  # of a table
 DOWN = 1.0 - 4.0 * ETA

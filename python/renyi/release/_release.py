@@ -11,11 +11,10 @@ from renyi import _strict_json
 from renyi._adjacency import Adjacency
 from renyi._rounding import above
 from renyi._strict_json import read_number, written
-from renyi._validation import Range, adjacency_of, number_in, one_of, shortest, visible
+from renyi._validation import BETWEEN, Range, adjacency_of, number_in, one_of, shortest, visible
 from renyi.mechanisms import Mechanism
 from renyi.release._draws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 
-CONFIDENCE = Range(0.0, 1.0, "()")
 SCALE = Range(0.0, 2.0**1000, "(]")
 FINITE = Range(-(2.0**1000), 2.0**1000)
 EXTENDED = Range(-math.inf, math.inf)
@@ -115,7 +114,7 @@ class Release:
         From the exact tails of the noise, rounding included; a mean of two noisy sums by Fieller's
         method: means p are kept for which near (1 - p) - far p is within the tails of its noise.
         """
-        outside = 1.0 - number_in(confidence, "confidence", CONFIDENCE)
+        outside = 1.0 - number_in(confidence, "confidence", BETWEEN)
         if self.noise is None or self.scale is None or self.spacing is None:
             raise ValueError(f"interval must be of numbers with noise, got that of {self.query!r}")
         if self.ends is not None:

@@ -25,8 +25,10 @@ from renyi._adjacency import Adjacency
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
 from renyi._search import bisected, least_value
 from renyi._validation import (
+    BETWEEN,
     FINITE_POSITIVE,
     NON_NEGATIVE,
+    RATE,
     Range,
     check_one_missing,
     delta_of,
@@ -143,7 +145,7 @@ def dp_from_moments(
             lambda t: _excess(uses * _moment(kappa, t), target * t), _LEAST, _MOST
         )
         return Guarantee(target, exp_above(exponent))
-    chance = number_in(delta, "delta", Range(0.0, 1.0, "(]"))
+    chance = number_in(delta, "delta", RATE)
     depth = -math.log(chance)
     _, found = least_value(lambda t: (uses * _moment(kappa, t) + depth) / t, _LEAST, _MOST)
     return Guarantee(max(above(found), 0.0), chance)
@@ -362,9 +364,9 @@ def moments_theorem_noise(
     >>> round(moments_theorem_noise(0.01, 10_000, 1.0, 1e-5, 1.856), 3)
     6.298
     """
-    rate = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
+    rate = number_in(sample_rate, "sample_rate", RATE)
     target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-    depth = -math.log(number_in(delta, "delta", Range(0.0, 1.0, "()")))
+    depth = -math.log(number_in(delta, "delta", BETWEEN))
     return above(number_in(c2, "c2", FINITE_POSITIVE) * rate * math.sqrt(steps * depth) / target)
 
 

@@ -12,9 +12,9 @@ from typing import Literal, get_args
 from renyi import special
 from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviations
 from renyi._validation import (
+    BELOW_ONE,
     BETWEEN,
     FINITE_POSITIVE,
-    Range,
     check_one_missing,
     delta_of,
     epsilon_of,
@@ -173,7 +173,7 @@ def laplace_calibration(
     width = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     if scale is None:
         target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-        chance = number_in(delta, "delta", Range(0.0, 1.0, "[)"))
+        chance = number_in(delta, "delta", BELOW_ONE)
         if chance == 0.0:
             return math.nextafter(width / target, math.inf)
         return above(width / (target - 2.0 * math.log1p(-chance)))

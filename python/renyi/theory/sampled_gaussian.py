@@ -22,14 +22,13 @@ from typing import Any, Literal, NamedTuple
 from renyi import special
 from renyi._engine import largest_order_of_bound
 from renyi._rounding import above
-from renyi._validation import FINITE_POSITIVE, Range, number_in, one_of
+from renyi._validation import BETWEEN, FINITE_POSITIVE, Range, number_in, one_of
 from renyi.mechanisms import Gaussian
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
 __all__ = ["largest_order", "moments_leading_term", "published_bounds", "truncated_cdp_bound"]
 __dir__ = __all__.copy
 
-_RATE = Range(0.0, 1.0, "()")
 _ORDER = Range(1.0, 1e6, "(]")
 POISSON, FIXED = ("poisson", "add_remove"), ("fixed_size", "replace_one")
 
@@ -219,7 +218,7 @@ def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBou
 
 def _setting(q: float, sigma: float, alpha: float) -> tuple[float, float, float]:
     return (
-        number_in(q, "q", _RATE),
+        number_in(q, "q", BETWEEN),
         number_in(sigma, "sigma", FINITE_POSITIVE),
         number_in(alpha, "alpha", _ORDER),
     )

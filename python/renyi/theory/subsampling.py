@@ -17,6 +17,8 @@ from renyi._engine import RenyiCurve
 from renyi._rounding import MARGIN, above
 from renyi._validation import (
     NON_NEGATIVE,
+    PROBABILITY,
+    RATE,
     Range,
     delta_of,
     epsilon_of,
@@ -39,7 +41,6 @@ PoissonBound = Literal["best", "tight", "general", "mixture", "pure", "lower"]
 FixedSizeBound = Literal["best", "tight", "general", "mixture", "pure"]
 
 _ORDERS = "a number in [1, 1e6] or an array of these"
-_RATE = Range(0.0, 1.0)
 
 
 def subsampled(
@@ -70,7 +71,7 @@ def subsampled(
     (0.99862, 1e-05)
     """
     epsilon, delta = epsilon_of(epsilon), delta_of(delta)
-    r = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]") if inverse else _RATE)
+    r = number_in(sample_rate, "sample_rate", RATE if inverse else PROBABILITY)
     if r in (0.0, 1.0):
         return Guarantee(epsilon, delta) if r else Guarantee(0.0, 0.0)
     if not inverse:
