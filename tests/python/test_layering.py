@@ -44,6 +44,7 @@ FLOORS = (
         "check",
     },
     {"_build_info", "_states", "_strict_json", "_validation"},
+    {"_fields"},
     {"_arrays", "_rounding", "cython_special", "special", "pairs"},
     {"_refusal", "noise"},
     {"tradeoff", "mechanisms"},

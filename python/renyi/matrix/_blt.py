@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import MOST_BUFFERS, buffered_loss, buffered_nodes, solve_buffered
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
@@ -74,9 +75,7 @@ class BLT(ToeplitzStrategy):
             raise ValueError(
                 f"weights must be {len(theta)} finite numbers, as many as decays, got {weights!r}"
             )
-        for name, value in (("steps", length), ("decays", theta), ("weights", omega)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_optimal_for", None)
+        set_fields(self, steps=length, decays=theta, weights=omega, _optimal_for=None)
 
     @classmethod
     def optimal(
@@ -103,7 +102,7 @@ class BLT(ToeplitzStrategy):
             raise ValueError(f"buffers must be an integer in [1, {MOST_BUFFERS}], got {buffers!r}")
         length = uses_of(steps, "steps", 1)
         fitted = cls(length, *fit_blt(length, count, loss, participation, workload))
-        object.__setattr__(fitted, "_optimal_for", participation)
+        set_fields(fitted, _optimal_for=participation)
         return fitted
 
     def first_column(self) -> Vector:

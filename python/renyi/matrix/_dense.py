@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._progress import progress
 from renyi._validation import integer_of
 from renyi.matrix._minimise import minimise
@@ -61,9 +62,7 @@ class Dense(Strategy):
         matrix = _triangle_of(rows)
         matrix.flags.writeable = False
         lines = tuple(tuple(row[: t + 1].tolist()) for t, row in enumerate(matrix))
-        object.__setattr__(self, "rows", lines)
-        object.__setattr__(self, "_matrix", matrix)
-        object.__setattr__(self, "_optimal_for", None)
+        set_fields(self, rows=lines, _matrix=matrix, _optimal_for=None)
 
     @classmethod
     def optimal(
@@ -85,7 +84,6 @@ class Dense(Strategy):
             participation: What the sensitivity is of; by default a single pass. A run of several
                 epochs with the matrix for a single pass needs more noise, and warns.
             bands: Diagonals that may be other than zero.
-            workload: The queries.
 
         Source: Li, Miklau, Hay, McGregor, Rastogi 2015 (the matrix mechanism); Denisov and others
         2022, arXiv 2202.08312; Choquette-Choo and others 2022, arXiv 2211.06530.
@@ -94,7 +92,7 @@ class Dense(Strategy):
         if length > MOST_DENSE:
             raise ValueError(f"steps must be an integer in [1, {MOST_DENSE}], got {steps!r}")
         fitted = cls(fit_dense(length, participation, bands, workload))
-        object.__setattr__(fitted, "_optimal_for", participation)
+        set_fields(fitted, _optimal_for=participation)
         return fitted
 
     @property

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import solve_toeplitz
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
@@ -59,8 +60,7 @@ class BandedInverse(ToeplitzStrategy):
             or math.fsum(past) < -1.0
         ):
             raise ValueError(f"coefficients must be {allowed}, got {coefficients!r}")
-        object.__setattr__(self, "steps", length)
-        object.__setattr__(self, "coefficients", d)
+        set_fields(self, steps=length, coefficients=d)
 
     @classmethod
     def root(cls, steps: int, bands: int) -> BandedInverse:

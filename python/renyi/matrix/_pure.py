@@ -66,7 +66,6 @@ def noise_functions(
     returned with is refused. Otherwise as `NoiseStream`.
 
     Args:
-        strategy: Which matrix.
         scale: Standard deviation of z.
         library ({"numpy", "jax", "torch"}): Of the sums, an array or a list of arrays of float32 or
             float64 on the CPU. With JAX the functions are to be called outside of ``jit``.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import best_selection
 from renyi._validation import BELOW_ONE, integer_of, number_in, one_of, real_of
 from renyi.mechanisms.json_form import decode_value, encode_value
@@ -67,7 +68,7 @@ class Momentum:
     beta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _beta_of(self.beta, "beta"))
+        set_fields(self, beta=_beta_of(self.beta, "beta"))
 
     def kernel(self, steps: int) -> Vector:
         """Return the first column, 1 + beta + .. + beta^t."""
@@ -94,8 +95,7 @@ class LearningRates:
         numbers = tuple(real_of(rate, "rates", "finite numbers") for rate in rates)
         if not numbers or not np.all(np.isfinite(numbers)):
             raise ValueError(f"rates must be finite numbers, at least one, got {rates!r}")
-        object.__setattr__(self, "rates", numbers)
-        object.__setattr__(self, "beta", _beta_of(beta, "beta"))
+        set_fields(self, rates=numbers, beta=_beta_of(beta, "beta"))
 
     def matrix(self, steps: int) -> Matrix:
         """Return A, a row for each query."""
@@ -416,7 +416,6 @@ class Strategy(StrategyMatrix):
             loss ({"mean", "max"}): The root of the mean or of the largest variance, times
                 `sensitivity`.
             participation: What the noise is to be scaled for.
-            workload: The queries.
         """
         kind = loss_of(loss)
         errors = self.errors(workload_of(workload))

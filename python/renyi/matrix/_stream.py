@@ -33,7 +33,6 @@ class NoiseStream:
     Iterating yields the noise alone, for the steps that are left.
 
     Args:
-        strategy: Which matrix.
         shape: Of the sums.
         generator (SecureGenerator or numpy.random.Generator): As for
             `renyi.noise.add_gaussian_noise`.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import solve_toeplitz, toeplitz_error
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
@@ -127,7 +128,7 @@ class SquareRoot(ToeplitzStrategy):
     streams = "bands"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", uses_of(self.steps, "steps", 1))
+        set_fields(self, steps=uses_of(self.steps, "steps", 1))
 
     def first_column(self) -> Vector:
         """Return the first column of C."""
@@ -177,9 +178,7 @@ class BandedToeplitz(ToeplitzStrategy):
             )
         if not isinstance(normalised, bool):
             raise TypeError(f"normalised must be True or False, got {normalised!r}")
-        object.__setattr__(self, "steps", length)
-        object.__setattr__(self, "coefficients", c)
-        object.__setattr__(self, "normalised", normalised)
+        set_fields(self, steps=length, coefficients=c, normalised=normalised)
 
     @classmethod
     def optimal(

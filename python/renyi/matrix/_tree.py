@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import integer_of, uses_of
+from renyi._fields import set_fields, set_integers
+from renyi._validation import uses_of
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
     PrefixSums,
@@ -57,11 +58,11 @@ class Tree(Strategy):
     streams = "tree"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", uses_of(self.steps, "steps", 1))
+        set_fields(self, steps=uses_of(self.steps, "steps", 1))
         if not isinstance(self.honaker, bool):
             raise TypeError(f"honaker must be True or False, got {self.honaker!r}")
         if self.restart is not None:
-            object.__setattr__(self, "restart", integer_of(self.restart, "restart", 1))
+            set_integers(self, restart=1)
 
     @property
     def bands(self) -> int:

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_numbers
 from renyi._rounding import exact_log_above
 from renyi._validation import NON_NEGATIVE, PROBABILITY, integer_of, number_in
-from renyi.mechanisms.algebra import Mechanism, set_fields, set_numbers
+from renyi.mechanisms.algebra import Mechanism
 from renyi.mechanisms.steps import LARGEST_LOSS, NOTHING, REVEALED, SMALLEST_LOSS, pure_curve
 
 

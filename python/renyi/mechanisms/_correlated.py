@@ -11,17 +11,10 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import FINITE, NON_NEGATIVE, integer_of, numbers_in, shortest
+from renyi._fields import set_fields, set_integers, set_numbers
+from renyi._validation import FINITE, NON_NEGATIVE, numbers_in, shortest
 from renyi.mechanisms._noise import L2, Gaussian
-from renyi.mechanisms.algebra import (
-    Composed,
-    Equivalent,
-    Mechanism,
-    curve_of,
-    pair_of,
-    set_fields,
-    set_numbers,
-)
+from renyi.mechanisms.algebra import Composed, Equivalent, Mechanism, curve_of, pair_of
 from renyi.mechanisms.bins import bound_of_bins_below, bounds_of_bins, over, overlaps_of
 from renyi.mechanisms.participation import (
     ONCE,
@@ -206,7 +199,7 @@ class TreeAggregation(Equivalent):
 
     def __post_init__(self) -> None:
         set_numbers(self, noise_multiplier=NON_NEGATIVE)
-        set_fields(self, steps=integer_of(self.steps, "steps", 1))
+        set_integers(self, steps=1)
 
     @property
     def depth(self) -> int:

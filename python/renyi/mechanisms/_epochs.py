@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_integers
 from renyi._validation import integer_of
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
@@ -22,7 +23,6 @@ from renyi.mechanisms.algebra import (
     curve_of,
     mechanism_of,
     pair_of,
-    set_fields,
 )
 from renyi.mechanisms.sampling import Sampling, known_curve_of_pairs, of_random_size
 from renyi.mechanisms.steps import NOTHING, REPLACE, CountedSteps, one_release
@@ -198,11 +198,7 @@ class FixedAllocation(Sampling, Equivalent):
 
     def __post_init__(self) -> None:
         of_random_size(self.mechanism)
-        set_fields(
-            self,
-            steps=integer_of(self.steps, "steps", 1),
-            epochs=integer_of(self.epochs, "epochs", 1),
-        )
+        set_integers(self, steps=1, epochs=1)
 
     @property
     def released(self) -> RandomAllocation:
@@ -247,7 +243,7 @@ class ShuffledBatches(Sampling):
 
     def __post_init__(self) -> None:
         mechanism_of(self.mechanism)
-        set_fields(self, batches=integer_of(self.batches, "batches", 1))
+        set_integers(self, batches=1)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return pair_of(self.mechanism, adjacency, direction)  # the order published

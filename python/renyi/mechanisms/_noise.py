@@ -17,6 +17,7 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_numbers
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
@@ -29,7 +30,7 @@ from renyi._validation import (
     numbers_in,
     shortest,
 )
-from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields, set_numbers
+from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError
 from renyi.mechanisms.steps import (
     LARGEST_LOSS,
     LARGEST_RDP,

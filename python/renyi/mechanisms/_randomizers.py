@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields, set_integers, set_numbers
 from renyi._rounding import exact_log_above
-from renyi._validation import PROBABILITY, Range, integer_of, number_in, numbers_in
+from renyi._validation import PROBABILITY, Range, numbers_in
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._shuffled_sum import ETA, Reports
@@ -62,10 +63,9 @@ class _Private(LocalRandomizer):
         return Fraction(self.epsilon)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number_in(self.epsilon, "epsilon", EPSILON))
-        for name, least in (("choices", 2), ("buckets", 2), ("size", 1)):
-            if hasattr(self, name):
-                object.__setattr__(self, name, integer_of(getattr(self, name), name, least))
+        set_numbers(self, epsilon=EPSILON)
+        least = {"choices": 2, "buckets": 2, "size": 1}
+        set_integers(self, **{name: least[name] for name in least if hasattr(self, name)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +286,7 @@ class ResponseTable(LocalRandomizer):
         for row in table:
             if abs(math.fsum(row) - 1.0) > 1e-9:
                 raise ValueError(f"rows must be of sum 1, got {row!r}")
-        object.__setattr__(self, "rows", table)
+        set_fields(self, rows=table)
 
     def laws(self) -> Laws:
         """Return the laws of a report, of all pairs of inputs."""

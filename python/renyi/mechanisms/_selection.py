@@ -23,6 +23,7 @@ from renyi._engine import (
     SampledSteps,
     wide_brackets,
 )
+from renyi._fields import set_fields
 from renyi._validation import Range, float_above, number_in, real_of, shortest
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
@@ -31,7 +32,6 @@ from renyi.mechanisms.algebra import (
     curve_of,
     mechanism_of,
     pair_of,
-    set_fields,
 )
 from renyi.mechanisms.selected_pair import (
     ATTAINED_ERROR,

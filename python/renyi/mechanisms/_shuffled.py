@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair
+from renyi._fields import set_fields
 from renyi._rounding import below
 from renyi._search import smallest_argument
 from renyi._validation import float_above, uses_of
@@ -21,7 +22,7 @@ from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._randomizers import EPSILON, LocalRandomizer, Randomizer, laws_of
 from renyi.mechanisms._shuffled_sum import LEAST, Reports, delta_of
-from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields
+from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError
 from renyi.mechanisms.selected_pair import (
     ATTAINED_ERROR,
     LARGEST_EPSILON,

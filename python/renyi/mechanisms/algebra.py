@@ -18,15 +18,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import (
-    Range,
-    adjacency_of,
-    count_of,
-    float_above,
-    number_in,
-    one_of,
-    shortest,
-)
+from renyi._fields import set_fields
+from renyi._validation import adjacency_of, count_of, float_above, one_of, shortest
 from renyi.mechanisms.steps import (
     REPLACE,
     CountedSteps,
@@ -473,7 +466,7 @@ class Composed(Mechanism):
             for item, times in inner:
                 if times * count:
                     merged[item] = merged.get(item, 0) + times * count
-        object.__setattr__(self, "_parts", tuple(merged.items()))
+        set_fields(self, _parts=tuple(merged.items()))
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
@@ -646,20 +639,6 @@ def mechanism_of(value: Any) -> Mechanism:
     if not isinstance(value, Mechanism):
         raise TypeError(f"mechanism must be a Mechanism, got {value!r}")
     return value
-
-
-def set_fields(mechanism: Mechanism, **fields: object) -> None:
-    """Set fields of a frozen value while it is made."""
-    for name, value in fields.items():
-        object.__setattr__(mechanism, name, value)
-
-
-def set_numbers(mechanism: Mechanism, **ranges: Range) -> None:
-    """Check fields that are numbers, each of its range, and set them."""
-    set_fields(
-        mechanism,
-        **{name: number_in(getattr(mechanism, name), name, r) for name, r in ranges.items()},
-    )
 
 
 def _part_of(part: Any) -> tuple[Mechanism, int]:

@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from renyi._validation import integer_of, probability_of, shortest
+from renyi._fields import set_fields, set_integers, set_numbers
+from renyi._validation import PROBABILITY, integer_of, shortest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class FixedEpochs:
     period: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", integer_of(self.period, "period", 1))
+        set_integers(self, period=1)
 
     def __str__(self) -> str:
         return f"in the same step of every {self.period}"
@@ -51,9 +52,9 @@ class MinSeparation:
     count: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "separation", integer_of(self.separation, "separation", 1))
+        set_integers(self, separation=1)
         if self.count is not None:
-            object.__setattr__(self, "count", integer_of(self.count, "count", 1))
+            set_integers(self, count=1)
 
     def __str__(self) -> str:
         most = "" if self.count is None else f", at most {self.count} times"
@@ -81,16 +82,15 @@ class CyclicPoisson:
     group_size: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sample_rate", probability_of(self.sample_rate, "sample_rate"))
-        object.__setattr__(self, "cycle_length", integer_of(self.cycle_length, "cycle_length", 1))
+        set_numbers(self, sample_rate=PROBABILITY)
+        set_integers(self, cycle_length=1)
         if (self.batch_limit is None) != (self.group_size is None):
             raise ValueError(
                 "batch_limit and group_size must be given together, "
                 f"got {self.batch_limit!r} and {self.group_size!r}"
             )
-        for name in ("batch_limit", "group_size"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, integer_of(value, name, 1))
+        if self.batch_limit is not None:
+            set_integers(self, batch_limit=1, group_size=1)
 
     def __str__(self) -> str:
         length = self.cycle_length
@@ -120,8 +120,7 @@ class BallsInBins:
     block: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "batches", integer_of(self.batches, "batches", 1))
-        object.__setattr__(self, "block", integer_of(self.block, "block", 1))
+        set_integers(self, batches=1, block=1)
         if self.batches % self.block or (self.stride is None and self.block > 1):
             raise ValueError(
                 f"block must be a divisor of the batches, {self.batches}, given with a stride, "
@@ -133,7 +132,7 @@ class BallsInBins:
                 raise ValueError(
                     f"stride must be an integer in [1, {most}], the number of blocks, got {stride}"
                 )
-            object.__setattr__(self, "stride", stride)
+            set_fields(self, stride=stride)
 
     def __str__(self) -> str:
         return f"in the same step of every {self.batches}, drawn at random"

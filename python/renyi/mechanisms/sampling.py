@@ -14,8 +14,9 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_integers, set_numbers
 from renyi._rounding import exact_exp_above, exact_log_above
-from renyi._validation import integer_of, probability_of, uses_of
+from renyi._validation import PROBABILITY, integer_of, uses_of
 from renyi.mechanisms._noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -32,7 +33,6 @@ from renyi.mechanisms.algebra import (
     curve_of_pairs,
     mechanism_of,
     pair_of,
-    set_fields,
 )
 from renyi.mechanisms.steps import (
     LARGEST_GROUP,
@@ -147,8 +147,7 @@ class PoissonSampled(Sampling):
     sample_rate: float
 
     def __post_init__(self) -> None:
-        rate = probability_of(self.sample_rate, "sample_rate") + 0.0
-        object.__setattr__(self, "sample_rate", rate)
+        set_numbers(self, sample_rate=PROBABILITY)
         if type(self.mechanism) is not Gaussian:
             of_random_size(self.mechanism)
 
@@ -305,12 +304,9 @@ class GroupSampled(Sampling):
             names = ", ".join(kind.__name__ for kind in GROUP_NOISES)
             raise TypeError(f"mechanism must be one of {names}, got {given!r}")
         records = uses_of(self.records, "records", 1, LARGEST_GROUP)
-        set_fields(
-            self,
-            sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
-            records=records,
-            instead=uses_of(self.instead, "instead", 0, LARGEST_GROUP // records),
-        )
+        instead = uses_of(self.instead, "instead", 0, LARGEST_GROUP // records)
+        set_numbers(self, sample_rate=PROBABILITY)
+        set_fields(self, records=records, instead=instead)
 
     def _headline(self) -> str:
         line = Sampling._headline(self)
@@ -422,12 +418,8 @@ class TruncatedPoissonSampled(Sampling):
 
     def __post_init__(self) -> None:
         gaussian_of(self.mechanism)
-        set_fields(
-            self,
-            sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
-            batch_limit=integer_of(self.batch_limit, "batch_limit", 1),
-            population=integer_of(self.population, "population", 1),
-        )
+        set_numbers(self, sample_rate=PROBABILITY)
+        set_integers(self, batch_limit=1, population=1)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         base, rate = self.mechanism, self.sample_rate

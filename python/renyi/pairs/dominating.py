@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair
-from renyi._validation import Range, number_in, probability_of, real_of
+from renyi._fields import set_fields, set_numbers
+from renyi._validation import PROBABILITY, Range, number_in, real_of
 
 Array = npt.NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
@@ -160,7 +161,7 @@ class PoissonSampledPair(DominatingPair):
 
     def __post_init__(self) -> None:
         require_pair(self.base, "base")
-        object.__setattr__(self, "sample_rate", probability_of(self.sample_rate, "sample_rate"))
+        set_numbers(self, sample_rate=PROBABILITY)
 
     def _build(self) -> Pair:
         return self.base.compiled.sampled(self.sample_rate)
@@ -203,8 +204,7 @@ class MixedPair(DominatingPair):
             )
         for pair in pairs:
             require_pair(pair, "pairs")
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "pairs", pairs)
+        set_fields(self, weights=weights, pairs=pairs)
 
     def _build(self) -> Pair:
         return Pair.mixed(self.weights, [pair.compiled for pair in self.pairs])
@@ -228,8 +228,7 @@ class DiscretePair(DominatingPair):
         p, q = _probabilities(self.p, "p"), _probabilities(self.q, "q")
         if len(p) != len(q):
             raise ValueError(f"q must be as long as p, {len(p)} numbers, got {len(q)}")
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "q", q)
+        set_fields(self, p=p, q=q)
 
     def _build(self) -> Pair:
         return Pair.discrete(np.array(self.p), np.array(self.q))
@@ -280,9 +279,7 @@ class DensityPair(DominatingPair):
         inner = sorted(real_of(b, "breaks", "numbers inside the interval") for b in self.breaks)
         if inner and not ends[0] < inner[0] <= inner[-1] < ends[1]:
             raise ValueError(f"breaks must be numbers inside the interval, got {self.breaks!r}")
-        fixed = {"start": ends[0], "end": ends[1], "breaks": tuple(inner)}
-        for name, value in fixed.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, start=ends[0], end=ends[1], breaks=tuple(inner))
         self.compiled  # noqa: B018 - refuses densities that are not
 
     def _build(self) -> Pair:
@@ -311,15 +308,14 @@ class _Noise(DominatingPair):
     """A pair of noise by its numbers, each of a range, in the order of the engine."""
 
     __slots__ = ()
-    _ranges: ClassVar[tuple[tuple[str, Range], ...]]
+    _ranges: ClassVar[dict[str, Range]]
     _engine: ClassVar[Callable[..., Pair]]
 
     def __post_init__(self) -> None:
-        for name, allowed in self._ranges:
-            object.__setattr__(self, name, number_in(getattr(self, name), name, allowed))
+        set_numbers(self, **self._ranges)
 
     def _build(self) -> Pair:
-        return self._engine(*(getattr(self, name) for name, _ in self._ranges))
+        return self._engine(*(getattr(self, name) for name in self._ranges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +335,7 @@ class StudentTPair(_Noise):
     True
     """
 
-    _ranges = (("degrees", Range(1.5, 1e4)), ("scale", Range(0.01, 1e6)))
+    _ranges: ClassVar = {"degrees": Range(1.5, 1e4), "scale": Range(0.01, 1e6)}
     _engine = staticmethod(Pair.student)
 
     degrees: float
@@ -368,7 +364,7 @@ class GeneralisedGaussianPair(_Noise):
     True
     """
 
-    _ranges = (("shape", Range(1.01, 10.0)), ("scale", Range(0.01, 1e6)))
+    _ranges: ClassVar = {"shape": Range(1.01, 10.0), "scale": Range(0.01, 1e6)}
     _engine = staticmethod(Pair.generalised_gaussian)
 
     shape: float
@@ -405,7 +401,7 @@ class LogisticPair(_Noise):
     (-0.5, 0.5)
     """
 
-    _ranges = (("scale", Range(2e-3, 1e12)),)
+    _ranges: ClassVar = {"scale": Range(2e-3, 1e12)}
 
     scale: float
 
@@ -427,7 +423,7 @@ class GumbelPair(_Noise):
     0.5
     """
 
-    _ranges = (("scale", Range(0.1, 1e9)),)
+    _ranges: ClassVar = {"scale": Range(0.1, 1e9)}
     _engine = staticmethod(Pair.gumbel)
 
     scale: float

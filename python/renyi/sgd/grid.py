@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
+from renyi._fields import set_fields
 from renyi._training import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.mechanisms import MultivariateDiscreteGaussian
@@ -45,7 +46,7 @@ class Grid:
     spacing: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spacing", spacing_of(self.spacing))
+        set_fields(self, spacing=spacing_of(self.spacing))
 
     def units(self, value: float) -> float:
         """Return a length in spacings; exact, for the spacing is a power of two."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
+from renyi._fields import set_fields
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
@@ -423,8 +424,7 @@ class TrainingPlan:
                 for name in ("noise_schedule", "clip_schedule")
             },
         }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_schedules(self)
         _check_strategy(self)
         _check_users(self)

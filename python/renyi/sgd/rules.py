@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, outline, output_of
+from renyi._fields import set_fields
 from renyi._locks import lock_freed_by_fork
 from renyi._training import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import Range, integer_of, number_in, one_of, real_of
@@ -77,11 +78,11 @@ class ClipGroups:
         of = tuple(integer_of(group, "of", 0) for group in self.of)
         if not of or set(of) != set(range(max(of) + 1)):
             raise ValueError(f"of must hold each number from 0 to its largest, got {self.of!r}")
-        object.__setattr__(self, "of", of)
+        set_fields(self, of=of)
         for name in ("shares", "noise"):
             given = getattr(self, name)
             if given is not None:
-                object.__setattr__(self, name, _proportions(given, name, max(of) + 1))
+                set_fields(self, **{name: _proportions(given, name, max(of) + 1)})
 
     def _relative(self) -> list[float]:
         """Return norms of the groups with a sum of squares of at most 1, exactly.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Arrays, Rows
+from renyi._fields import set_fields
 from renyi._training import fingerprint
 from renyi._validation import integer_of
 from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
@@ -133,9 +134,9 @@ class ClippedSum:
             )
         refuse_rounding(self.rounding, "sum")
         if self._mark is None:
-            object.__setattr__(self, "_mark", self._found_mark())
+            set_fields(self, _mark=self._found_mark())
         if self._parts is None:
-            object.__setattr__(self, "_parts", frozenset((secrets.randbits(64),)))
+            set_fields(self, _parts=frozenset((secrets.randbits(64),)))
 
     def _found_mark(self) -> int:
         """Return a fingerprint of the arrays and factors."""

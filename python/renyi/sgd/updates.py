@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from renyi._arrays import Array, check_writeable
+from renyi._fields import set_fields, set_numbers
 from renyi._states import entries_of
 from renyi._validation import (
     BELOW_ONE,
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
-    Range,
     count_of,
     integer_of,
     number_in,
@@ -54,8 +54,7 @@ class Schedule:
             raise ValueError(f"starts must be increasing and begin with 1, got {self.starts!r}")
         if len(values) != len(starts):
             raise ValueError(f"values must be one for each of {len(starts)}, got {len(values)}")
-        object.__setattr__(self, "starts", starts)
-        object.__setattr__(self, "values", values)
+        set_fields(self, starts=starts, values=values)
 
     @classmethod
     def linear(cls, first: float, last: float, *, steps: int, pieces: int = 100) -> Schedule:
@@ -169,8 +168,7 @@ class SGD(UpdateRule):
 
     def __post_init__(self) -> None:
         _set_rate(self)
-        _set_number(self, "momentum", BELOW_ONE)
-        _set_number(self, "weight_decay", FINITE_NON_NEGATIVE)
+        set_numbers(self, momentum=BELOW_ONE, weight_decay=FINITE_NON_NEGATIVE)
 
     @property
     def slots(self) -> int:
@@ -220,9 +218,7 @@ class Adam(UpdateRule):
 
     def __post_init__(self) -> None:
         _set_rate(self)
-        _set_number(self, "beta1", BELOW_ONE)
-        _set_number(self, "beta2", BELOW_ONE)
-        _set_number(self, "stability", FINITE_POSITIVE)
+        set_numbers(self, beta1=BELOW_ONE, beta2=BELOW_ONE, stability=FINITE_POSITIVE)
 
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
         """Change a parameter and its moments in place."""
@@ -266,7 +262,7 @@ class AdamW(Adam):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _set_number(self, "weight_decay", FINITE_NON_NEGATIVE)
+        set_numbers(self, weight_decay=FINITE_NON_NEGATIVE)
 
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
         """Change a parameter and its moments in place."""
@@ -300,7 +296,7 @@ class AdamBC(Adam):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _set_number(self, "noise_std", FINITE_NON_NEGATIVE)
+        set_numbers(self, noise_std=FINITE_NON_NEGATIVE)
 
     def _size(self, square: Array) -> Array:
         return np.sqrt(np.maximum(square - self.noise_std**2, self.stability**2))
@@ -310,13 +306,9 @@ def _set_rate(rule: UpdateRule) -> None:
     """Check a learning rate: a number, or a schedule, possibly as a saved state holds it."""
     if isinstance(rule.learning_rate, Schedule | Mapping):
         schedule = checked_schedule(rule.learning_rate, "learning_rate")
-        object.__setattr__(rule, "learning_rate", schedule)
+        set_fields(rule, learning_rate=schedule)
     else:
-        _set_number(rule, "learning_rate", FINITE_NON_NEGATIVE)
-
-
-def _set_number(rule: UpdateRule, name: str, allowed: Range) -> None:
-    object.__setattr__(rule, name, number_in(getattr(rule, name), name, allowed))
+        set_numbers(rule, learning_rate=FINITE_NON_NEGATIVE)
 
 
 Rules = UpdateRule | tuple[UpdateRule, ...]

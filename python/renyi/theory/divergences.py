@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._validation import Range, number_in, numbers_of, one_of
 from renyi.theory._bregman import (
     Array,
@@ -109,8 +110,7 @@ class Distribution:
         checked = tuple(check(given[name], name) for name, check in row.fields.items())
         if row.check is not None:
             row.check(*checked)
-        object.__setattr__(self, "family", family)
-        object.__setattr__(self, "parameters", checked)
+        set_fields(self, family=family, parameters=checked)
 
     def __getattr__(self, name: str) -> Any:
         fields = tuple(FAMILIES[self.family].fields) if not name.startswith("_") else ()
@@ -152,7 +152,7 @@ class ExponentialFamily:
     mean: Callable[[Array], Array] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "natural", _vector(self.natural, "natural"))
+        set_fields(self, natural=_vector(self.natural, "natural"))
         for name in ("log_partition", "mean"):
             value = getattr(self, name)
             if not callable(value) and not (value is None and name == "mean"):

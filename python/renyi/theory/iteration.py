@@ -43,8 +43,10 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._engine import Pass, Schedule, step_divergence
+from renyi._fields import set_fields, set_numbers
 from renyi._search import smallest_argument
 from renyi._validation import (
+    PROBABILITY,
     Range,
     check_one_missing,
     delta_of,
@@ -53,7 +55,6 @@ from renyi._validation import (
     number_in,
     numbers_of,
     one_of,
-    probability_of,
     real_of,
     uses_of,
 )
@@ -76,9 +77,12 @@ MOST_STEPS = 2**53
 _LARGEST_SCALE = 1e150
 
 
+SCALES = Range(1e-75, 1e75)
+
+
 def positive_of(value: Any, name: str) -> float:
     """Return a number in [1e-75, 1e75]."""
-    return number_in(value, name, Range(1e-75, 1e75))
+    return number_in(value, name, SCALES)
 
 
 def steps_of(value: Any, name: str = "n") -> int:
@@ -124,11 +128,10 @@ class NoisyDescent:
     batch_size: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("step_size", "lipschitz", "diameter"):
-            object.__setattr__(self, name, positive_of(getattr(self, name), name))
-        object.__setattr__(self, "contraction", probability_of(self.contraction, "contraction"))
+        set_numbers(self, step_size=SCALES, lipschitz=SCALES, diameter=SCALES)
+        set_numbers(self, contraction=PROBABILITY)
         _noise_of(self.noise)
-        object.__setattr__(self, "batch_size", steps_of(self.batch_size, "batch_size"))
+        set_fields(self, batch_size=steps_of(self.batch_size, "batch_size"))
         if self.record_shift < SMALLEST:
             raise ValueError(
                 "batch_size must leave 2 lipschitz/batch_size at least 1e-75, got "
@@ -255,10 +258,8 @@ class DecayingNoise:
         if self.descent.state_shift == 0.0:
             raise ValueError("descent must have a contraction above 0, got 0.0")
         least = 1.0 if self.descent.noise == "laplace" else 0.0
-        for name, low, high in (("c2", least, LARGEST), ("power", 1.0, 100.0)):
-            object.__setattr__(self, name, number_in(getattr(self, name), name, Range(low, high)))
-        for name in ("c1", "factor"):
-            object.__setattr__(self, name, positive_of(getattr(self, name), name))
+        set_numbers(self, c2=Range(least, LARGEST), power=Range(1.0, 100.0), c1=SCALES)
+        set_numbers(self, factor=SCALES)
         first, last = self.scale(1), self.scale(MOST_STEPS)
         if not (first <= _LARGEST_SCALE and last >= 1.0 / _LARGEST_SCALE):
             raise ValueError(

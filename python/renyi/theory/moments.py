@@ -120,8 +120,7 @@ def dp_from_moments(
     Args:
         kappa: Logarithm of a moment of the privacy loss, or an upper bound, for t in [1e-6,
             999999]; infinity where there is none.
-        epsilon: In [0, inf].
-        delta: In (0, 1]. One of both has to be given.
+        epsilon, delta: In [0, inf] and (0, 1]. One of both has to be given.
         count: Number of uses, at least 1, adaptive or not.
 
     Returns:

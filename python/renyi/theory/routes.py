@@ -77,8 +77,7 @@ def full_batch_route(
     Args:
         noise_multiplier: Standard deviation s of the noise over the sensitivity, in (0, inf).
         epochs: k, at least 1.
-        epsilon: In [0, inf].
-        delta: In [0, 1]. One of both has to be given.
+        epsilon, delta: In [0, inf] and [0, 1]. One of both has to be given.
 
     Returns:
         ``delta`` = exp(-k (s epsilon/k - 1/(2 s))^2 / 2), 1 for epsilon <= k/(2 s^2), or
@@ -119,8 +118,7 @@ def advanced_route(
         sample_rate: r, in (0, 1].
         noise_multiplier: Standard deviation of the noise over the sensitivity, in (0, inf).
         steps: T, at least 1; at most 1e9 with "optimal".
-        epsilon: In [0, inf].
-        delta: In [0, 1]. One of both has to be given.
+        epsilon, delta: In [0, inf] and [0, 1]. One of both has to be given.
         step ({"tail", "exact"}): The delta of Gaussian noise: by the tail of the loss, (6.8), as
             stated, or the exact curve.
         composition ({"adaptive", "independent", "sharp", "optimal"}): As in `advanced_composition`,
