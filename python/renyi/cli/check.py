@@ -9,10 +9,9 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli import output
+from renyi.cli import output, runs
 from renyi.cli.options import UsageError
 from renyi.cli.output import Column, plain
-from renyi.cli.runs import require
 
 if TYPE_CHECKING:
     from renyi.verify import Verification
@@ -72,7 +71,7 @@ def _points(options: argparse.Namespace) -> list[Point]:
         return list(random_points(options.random, options.seed or 0))
     if options.seed is not None:
         raise UsageError("--seed needs --random N (a whole number from 1 to 1000000)")
-    require(options, *POINT_OPTIONS)
+    runs.require(options, *POINT_OPTIONS)
     return [
         (float(q), float(sigma), float(order))
         for q in options.sample_rate

@@ -202,7 +202,7 @@ def combinations(given: Mapping[str, Sequence[Any]]) -> list[Fields]:
     return [dict(zip(given, each, strict=True)) for each in product(*values)]
 
 
-def runs(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]:
+def every(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]:
     """Return all combinations of targets, noise if that is given, sampling and length."""
     given = dict(targets)
     if getattr(options, "noise_multiplier", None) is not None:
