@@ -22,7 +22,7 @@ accountant; a mechanism that holds for some adjacencies only says which.
 True
 """
 
-from renyi.mechanisms._answers import Exponential, RandomizedResponse
+from renyi.mechanisms._answers import Exponential, PermuteAndFlip, RandomizedResponse
 from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism, TreeAggregation
 from renyi.mechanisms._epochs import FixedAllocation, RandomAllocation, ShuffledBatches
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PrivacyLoss, PureDP, RDPCurve
@@ -79,6 +79,7 @@ __all__ = [
     "Mechanism",
     "MultivariateDiscreteGaussian",
     "Parallel",
+    "PermuteAndFlip",
     "PoissonSampled",
     "PrivacyLoss",
     "PureDP",
