@@ -26,14 +26,11 @@ _EPSILON = 1e-5
 class Transformer:
     """Weights that are frozen once they are there, and adapters.
 
-    Attributes
-    ----------
-    weights : dict of arrays
-        Tables of characters and places, projections of each block, the head.
-    adapters : dict of pairs
-        A and B of each projection that has them.
-    gain, bias : array
-        Of the last norm.
+    Attributes:
+        weights (dict of arrays): Tables of characters and places, projections of each block, the
+            head.
+        adapters (dict of pairs): A and B of each projection that has them.
+        gain, bias (array): Of the last norm.
     """
 
     def __init__(

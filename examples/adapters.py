@@ -95,8 +95,6 @@ def train(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    Examples
-    --------
     >>> main(["--epochs", "-1"])
     2
     """

@@ -55,21 +55,14 @@ def audit(
 ) -> Audit:
     """Train with and without a record, ``runs`` times each, and compare.
 
-    Parameters
-    ----------
-    plan : TrainingPlan
-        With Poisson batches; few records make it quick.
-    delta : float
-        At which epsilon is asked for.
-    runs : int
-        At least 4. The bound comes near where ``delta * runs`` is far above 1.
-    count_noise : float, optional
-        Lets the clipping norm move, by a count with noise of this standard deviation; the attack
-        looks at the sums alone then.
-    confidence : float
-        Of the lower bound.
-    generator : SecureGenerator, optional
-        Of batches and noise.
+    Args:
+        plan: With Poisson batches; few records make it quick.
+        delta: At which epsilon is asked for.
+        runs: At least 4. The bound comes near where ``delta * runs`` is far above 1.
+        count_noise: Lets the clipping norm move, by a count with noise of this standard deviation;
+            the attack looks at the sums alone then.
+        confidence: Of the lower bound.
+        generator (SecureGenerator): Of batches and noise.
     """
     count = integer_of(runs, "runs", 4)
     reported = plan.get_epsilon(delta)
@@ -128,8 +121,6 @@ def _log_ratio(x: float, rate: float, sigma: float) -> float:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code: 1 if the reported epsilon is refuted.
 
-    Examples
-    --------
     >>> main(["--runs", "0"])
     2
     """

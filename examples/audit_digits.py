@@ -47,18 +47,12 @@ def train(
 ) -> Audited:
     """Train on the images and on the canaries that the coins chose, and score all canaries.
 
-    Parameters
-    ----------
-    plan : TrainingPlan
-        Of a population of all training images and all canaries.
-    canaries : int
-        How many.
-    learning_rate : float
-        Of plain stochastic gradient descent.
-    seed : int
-        Of the split of the data; never of coins or noise.
-    generator : SecureGenerator, optional
-        Of coins, batches and noise.
+    Args:
+        plan: Of a population of all training images and all canaries.
+        canaries: How many.
+        learning_rate: Of plain stochastic gradient descent.
+        seed: Of the split of the data; never of coins or noise.
+        generator (SecureGenerator): Of coins, batches and noise.
     """
     data = digits(seed)
     real, pixels = data.train.shape
@@ -90,8 +84,6 @@ def train(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code: 1 if what is reported is refuted.
 
-    Examples
-    --------
     >>> main(["--canaries", "0"])
     2
     """

@@ -102,8 +102,6 @@ def _accuracy(data: Split, plan: TrainingPlan, learning_rate: float) -> float:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    Examples
-    --------
     >>> main(["--epochs", "0"])
     2
     """

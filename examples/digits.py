@@ -47,18 +47,12 @@ def train(
 ) -> Run:
     """Train privately, and say on stderr how far it is.
 
-    Parameters
-    ----------
-    classifier : Classifier
-        Its parameters are changed in place.
-    data : Split
-        The guarantee is about the training part.
-    plan : TrainingPlan
-        Sampling, clipping, noise and steps.
-    learning_rate : float
-        Of plain stochastic gradient descent.
-    delta : float
-        At which the epsilon so far is watched.
+    Args:
+        classifier: Its parameters are changed in place.
+        data: The guarantee is about the training part.
+        plan: Sampling, clipping, noise and steps.
+        learning_rate: Of plain stochastic gradient descent.
+        delta: At which the epsilon so far is watched.
     """
     sampler = plan.sampler()
     optimizer = DPSGD(classifier.parameters, plan, SGD(learning_rate), sampler=sampler)
@@ -89,8 +83,6 @@ def train(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    Examples
-    --------
     >>> main(["--epochs", "-1"])
     2
     """

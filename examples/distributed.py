@@ -67,25 +67,16 @@ def train(
     The sum of a worker that is lost is made again elsewhere, of another batch: the first was never
     added, and nobody has seen it.
 
-    Parameters
-    ----------
-    client : dask.distributed.Client
-        Its workers.
-    data : Split
-        Cut into shards of about the same size.
-    plan : TrainingPlan
-        Of the whole: the sampling rate is that of every shard.
-    learning_rate : float
-        Of plain stochastic gradient descent.
-    charge : callable, optional
-        See `renyi.sgd.DPSGD`: one charge a step, where the noise is added.
+    Args:
+        client (dask.distributed.Client): Its workers.
+        data: Cut into shards of about the same size.
+        plan: Of the whole: the sampling rate is that of every shard.
+        learning_rate: Of plain stochastic gradient descent.
+        charge (callable): See `renyi.sgd.DPSGD`: one charge a step, where the noise is added.
 
-    Returns
-    -------
-    classifier : LogisticRegression
-        After the last step.
-    optimizer : DPSGD
-        With the accountant of the run.
+    Returns:
+        classifier: After the last step.
+        optimizer: With the accountant of the run.
     """
     names = list(client.nthreads())
     parts = zip(

@@ -72,20 +72,13 @@ def simulate(
 ) -> list[Point]:
     """Run passes for every scale, and say on stderr how far they are.
 
-    Parameters
-    ----------
-    learner : PNSGD
-        The descent.
-    data : Tumours
-        The guarantee is about the training part.
-    scales : sequence of float
-        Of the noise; for an online pass that of the first step, from where it decays.
-    order : {"shuffled", "online"}
-        As for `renyi.sgd.PNSGD.run`.
-    delta : float
-        At which epsilon is given.
-    runs : int
-        Passes a scale.
+    Args:
+        learner: The descent.
+        data: The guarantee is about the training part.
+        scales: Of the noise; for an online pass that of the first step, from where it decays.
+        order ({"shuffled", "online"}): As for `renyi.sgd.PNSGD.run`.
+        delta: At which epsilon is given.
+        runs: Passes a scale.
     """
     points = []
     for scale in progress(scales, "scale", logged=LOGGED):
@@ -115,8 +108,6 @@ def _point(run: PNSGDRun, scale: float, delta: float, accuracies: Array) -> Poin
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    Examples
-    --------
     >>> main(["--noise", "-1"])
     2
     """

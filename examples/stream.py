@@ -117,8 +117,6 @@ def simulate(
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code.
 
-    Examples
-    --------
     >>> main(["--lengths", "0"])
     2
     """

@@ -37,13 +37,9 @@ CHUNK = 100  # points along each axis, a million in all: some tenths of a second
 def sweep(points: int) -> tuple[Any, int]:
     """Return the mean divergence over a grid as a Dask array without dimensions, and its points.
 
-    Parameters
-    ----------
-    points : int
-        About how many, at least 1: the grid is a cube.
+    Args:
+        points: About how many, at least 1: the grid is a cube.
 
-    Examples
-    --------
     >>> mean, points = sweep(1000)
     >>> points, bool(mean.compute() > 0)
     (1000, True)

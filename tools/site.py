@@ -87,11 +87,8 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-class Defaults(griffe.Extension):
-    """Gives each of several parameters that share a description its own default.
-
-    The parser gives all the default of the first, and those with choices the first choice.
-    """
+class Shared(griffe.Extension):
+    """Gives each of several arguments that share a description its own row, type and default."""
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Go through the whole package."""
@@ -99,15 +96,33 @@ class Defaults(griffe.Extension):
         while pending:
             thing = pending.pop()
             pending += [member for member in thing.members.values() if not member.is_alias]
-            if thing.docstring is None or not (thing.is_function or thing.is_class):
+            if thing.docstring is None:
                 continue
-            thing.docstring.parser = griffe.Parser.numpy
-            known = thing.parameters
+            if "\n---" in thing.docstring.value:
+                thing.docstring.parser = griffe.Parser.numpy
+                continue
+            thing.docstring.parser = griffe.Parser.google
+            thing.docstring.parser_options = {
+                "returns_multiple_items": False,
+                "warn_unknown_params": False,
+                "warn_missing_types": False,
+            }
             for section in thing.docstring.parsed:
                 if section.kind is griffe.DocstringSectionKind.parameters:
-                    for parameter in section.value:
-                        name = parameter.name
-                        parameter.value = known[name].default if name in known else None
+                    section.value = [
+                        one for shared in section.value for one in _each(shared, thing.parameters)
+                    ]
+
+
+def _each(shared: griffe.DocstringParameter, known: griffe.Parameters) -> list[Any]:
+    found = []
+    for name in shared.name.split(", "):
+        annotation, value = shared.annotation, None
+        if name in known:
+            annotation, value = annotation or known[name].annotation, known[name].default
+        same = {"description": shared.description, "annotation": annotation, "value": value}
+        found.append(griffe.DocstringParameter(name, **same))
+    return found
 
 
 def on_config(config: Any) -> Any:

@@ -1,6 +1,8 @@
 """Differential privacy accounting: exact, certified, fast.
 
-Everything here is loaded on first use, so that ``import renyi`` is cheap.
+Everything here is loaded on first use, so that ``import renyi`` is cheap. Every function raises
+`TypeError` for an argument of the wrong kind and `ValueError` for one outside the range that its
+docstring states, and has changed nothing then; docstrings list what else can fail.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Neighbouring relations, directions and conversions by name, and the largest count."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 Adjacency = Literal["add_remove", "replace_one", "zero_out"]

@@ -1,7 +1,5 @@
 """Arrays that sums and noise are written to, rows that are samples, memory and threads for them."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Sequence

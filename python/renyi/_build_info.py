@@ -1,7 +1,5 @@
 """What this installation is made of, and whether the process it runs in is sound."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 
@@ -18,13 +16,10 @@ _FAULTS = {
 def check_floating_point() -> None:
     """Warn when this thread's arithmetic breaks the assumptions of the error bounds.
 
-    Warns
-    -----
-    RuntimeWarning
-        If subnormals are flushed, the rounding mode was changed, or operations are fused.
+    Warns:
+        RuntimeWarning: If subnormals are flushed, the rounding mode was changed, or operations are
+            fused.
 
-    Examples
-    --------
     >>> from renyi._build_info import check_floating_point
     >>> check_floating_point()
     """
@@ -40,16 +35,12 @@ def check_floating_point() -> None:
 def build_info() -> dict[str, object]:
     """Return the compiler, flags and platform of this installation.
 
-    Returns
-    -------
-    dict
+    Returns:
         ``version``, ``compiler``, ``flags``, ``build_type``, ``assertions``, ``system``,
         ``baseline_isa`` (what everything is compiled for), ``active_isa`` (what the multiversioned
         loops use on this machine), ``floating_point`` (the probe of the calling thread, all true
         where the error bounds hold), ``python`` and ``numpy`` (versions in use).
 
-    Examples
-    --------
     >>> import renyi
     >>> renyi.build_info()["build_type"]
     'Release'
@@ -76,8 +67,6 @@ def get_include() -> str:
     ``-Drenyi_ROOT=<this directory>/..``: see docs/embedding.md. Cython modules can do without:
     ``from renyi.cython_special cimport log_a``.
 
-    Examples
-    --------
     >>> import os, renyi
     >>> os.path.isfile(os.path.join(renyi.get_include(), "renyi.h"))
     True
@@ -88,8 +77,6 @@ def get_include() -> str:
 def get_library() -> str:
     """Return the path of the shared library with the C interface, which ``renyi.h`` describes.
 
-    Examples
-    --------
     >>> import ctypes, renyi
     >>> library = ctypes.CDLL(renyi.get_library())
     >>> library.renyi_version.restype = ctypes.c_char_p

@@ -1,7 +1,5 @@
 """Figures: an empty one for a file, before any work is done for it, and ticks that read well."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Locks that a forked child finds free."""
 
-from __future__ import annotations
-
 import os
 import threading
 import weakref
@@ -18,8 +16,6 @@ def lock_freed_by_fork() -> threading.Lock:
     The thread that held it is not in the child, which would wait for it without end. The lock
     remains the same object: NumPy keeps that of a bit generator.
 
-    Examples
-    --------
     >>> with lock_freed_by_fork() as held:
     ...     held
     True
@@ -30,8 +26,6 @@ def lock_freed_by_fork() -> threading.Lock:
 def reentrant_lock_freed_by_fork() -> Any:
     """Return such a lock for which a thread that was interrupted and left it held does not wait.
 
-    Examples
-    --------
     >>> with reentrant_lock_freed_by_fork() as held:
     ...     held
     True

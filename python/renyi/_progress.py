@@ -1,7 +1,5 @@
 """A line on stderr while something takes long: gone when it ends, or on a log now and then."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import time

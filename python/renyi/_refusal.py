@@ -1,7 +1,5 @@
 """What is said where a budget would be exceeded: amounts, rounded to the safe side."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from fractions import Fraction
@@ -24,20 +22,14 @@ def refusal(
 ) -> str:
     r"""Return the message of a refusal.
 
-    Parameters
-    ----------
-    subject, asked : str
-        What must fit, and what was asked for.
-    limits : mapping
-        The budget: epsilon and delta, or the amount of another unit.
-    fits : int
-        How many uses would fit.
-    spent, with_all, with_fitting : mapping
-        Upper bounds on what is spent, and would be with all that was asked and with what fits:
-        epsilon at the delta of the budget and delta at its epsilon, or the amount of that unit.
+    Args:
+        subject, asked: What must fit, and what was asked for.
+        limits: The budget: epsilon and delta, or the amount of another unit.
+        fits: How many uses would fit.
+        spent, with_all, with_fitting: Upper bounds on what is spent, and would be with all that was
+            asked and with what fits: epsilon at the delta of the budget and delta at its epsilon,
+            or the amount of that unit.
 
-    Examples
-    --------
     >>> budget, *spent = [{"rho": amount} for amount in (0.1, 0.0625, 0.125, 0.09375)]
     >>> print(refusal("noise", "4 uses", budget, 2, *spent).replace("; ", "\n"))
     noise must fit in the budget, rho 0.1, got 4 uses, rho 0.1250 with them

@@ -4,8 +4,6 @@ A margin of sixteen units of 2^-52 covers eight operations, each within two unit
 arithmetic, and exp, log, erfc and their like as C libraries give them.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable
@@ -102,8 +100,6 @@ def count_above(value: object, name: str) -> float:
 def round_up(value: float, digits: int = DIGITS) -> str:
     """Return the decimal of ``digits`` significant digits that is not below ``value``.
 
-    Examples
-    --------
     >>> round_up(2.08501, 4), round_up(3.15e-7, 2), round_up(0.0, 4)
     ('2.086', '3.2e-7', '0')
     """
@@ -132,8 +128,6 @@ def round_double(value: float, digits: int, rounding: Callable[[float, int], str
 
     Unlike ``round_up`` alone, this leaves 0.01 alone, whose double is a little above one hundredth.
 
-    Examples
-    --------
     >>> round_up(0.01, 4), round_double(0.01, 4, round_up), round_double(0.123456, 4, round_up)
     ('0.01001', '0.01000', '0.1235')
     """

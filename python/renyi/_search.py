@@ -1,7 +1,5 @@
 """Where something begins to hold, where a function is least, and convex hulls of points."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Checks of saved states, and runs, which only one object may continue."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Mapping
@@ -14,14 +12,10 @@ from renyi._locks import reentrant_lock_freed_by_fork
 def entries_of(state: Any, *names: str) -> list[Any]:
     """Return the entries of these names.
 
-    Raises
-    ------
-    ValueError
-        If the state is no mapping, or one of them is missing or None. Entries are never shown: they
-        may be secret.
+    Raises:
+        ValueError: If the state is no mapping, or one of them is missing or None. Entries are never
+            shown: they may be secret.
 
-    Examples
-    --------
     >>> entries_of({"drawn": 3, "order": []}, "drawn")
     [3]
     """
@@ -39,8 +33,6 @@ def with_secrets(state: Any, secrets: Any, name: str) -> Any:
     Secrets must not be published with a state. They are an entry of their own. An object that needs
     them refuses a state without.
 
-    Examples
-    --------
     >>> with_secrets({"drawn": 3}, {"bins": [0, 1]}, "bins")
     {'drawn': 3, 'secrets': [0, 1]}
     """
@@ -54,10 +46,8 @@ def with_secrets(state: Any, secrets: Any, name: str) -> Any:
 def secrets_of(state: Mapping[str, Any], what: str, *names: str) -> list[Any]:
     """Return secrets of a state.
 
-    Raises
-    ------
-    ValueError
-        If it was saved without.
+    Raises:
+        ValueError: If it was saved without.
     """
     if state.get("secrets") is None:
         raise ValueError(
@@ -97,12 +87,9 @@ _RUNS: dict[str, _Known] = {}
 class Run:
     """The place of one object in a run: only its maker, or the loader of its last state, continues.
 
-    Parameters
-    ----------
-    what : str
-        The object that continues a run, as a user calls it.
-    instead : str
-        What a user can do if the object cannot continue.
+    Args:
+        what: The object that continues a run, as a user calls it.
+        instead: What a user can do if the object cannot continue.
     """
 
     def __init__(self, what: str, instead: str) -> None:

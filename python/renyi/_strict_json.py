@@ -1,7 +1,5 @@
 """Strict JSON, so that what is read is what was written: no constants, no name twice, versions."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Collection, Mapping
@@ -20,10 +18,8 @@ def dumps(data: Mapping[str, Any], indent: int | None = None) -> str:
 def loads(text: str | bytes) -> dict[str, Any]:
     """Return the mapping of a JSON object that has a version.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``text`` is not a string, not strict JSON, or not such an object.
+    Raises:
+        TypeError, ValueError: If ``text`` is not a string, not strict JSON, or not such an object.
     """
     if not isinstance(text, str | bytes | bytearray):
         raise TypeError(f"text must be a string of JSON, got {text!r}")
@@ -57,10 +53,8 @@ def check_version(data: Mapping[str, Any]) -> dict[str, Any]:
 def read(text: str | bytes, kind: str, names: Collection[str]) -> dict[str, Any]:
     """Return the fields of what a class wrote, which have these names besides its type.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the text is not strict JSON, or of another version, class or form.
+    Raises:
+        TypeError, ValueError: If the text is not strict JSON, or of another version, class or form.
     """
     data = check_version(loads(text))
     if data.get("type") != kind:

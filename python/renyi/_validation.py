@@ -1,7 +1,5 @@
 """Checks of arguments: every message names the argument, what is allowed and what was given."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Collection, Iterable
@@ -125,6 +123,8 @@ FINITE_POSITIVE = Range(0.0, math.inf, "()")
 FINITE_NON_NEGATIVE = Range(0.0, math.inf, "[)")
 PROBABILITY = Range(0.0, 1.0)
 BELOW_ONE = Range(0.0, 1.0, "[)")
+BETWEEN = Range(0.0, 1.0, "()")
+RATE = Range(0.0, 1.0, "(]")
 
 
 def number_in(value: Any, name: str, range_: Range) -> float:
@@ -159,11 +159,11 @@ def epsilon_of(value: Any, name: str = "epsilon") -> float:
     return number_in(value, name, NON_NEGATIVE)
 
 
-def check_two_given(**given: float | None) -> None:
-    """Refuse unless exactly one of three is missing."""
+def check_one_missing(**given: float | None) -> None:
+    """Refuse unless exactly one of two or three numbers is missing, the one to be computed."""
     if sum(value is None for value in given.values()) != 1:
         said = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        raise ValueError(f"{next(iter(given))} must be one of two that are given, got {said}")
+        raise ValueError(f"all but one of {', '.join(given)} must be given, got {said}")
 
 
 def count_of(value: Any, name: str = "count") -> int:
@@ -175,7 +175,7 @@ def uses_of(value: Any, name: str = "count", least: int = 0, most: int = LARGEST
     """Return a number of uses that can be accounted for."""
     if type(value) is int and least <= value <= most:
         return value
-    allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else most}]"
+    allowed = f"an integer in [{least}, {'10^9' if most == LARGEST_COUNT else shortest(most)}]"
     number = _whole(value)
     if number is None:
         raise TypeError(f"{name} must be {allowed}, got {value!r}")
@@ -260,10 +260,8 @@ def check_on_host(values: Any, name: str) -> None:
 def float_above(number: int | Fraction) -> float:
     """Return the smallest float that is at least a rational number.
 
-    Raises
-    ------
-    ValueError
-        Where there is none.
+    Raises:
+        ValueError: Where there is none.
     """
     try:
         value = float(number)

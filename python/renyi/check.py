@@ -8,8 +8,6 @@ proves the theorems, T1 to T9. A report that states the hash of a certificate is
 Exit code 0: verified; 1: not.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -694,12 +692,9 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def check_text(text: str | bytes) -> Verdict:
     """Return what a certificate proves.
 
-    Raises
-    ------
-    Rejected
-        If it is not a certificate, or one of its inequalities does not hold.
-    ImportError
-        If python-flint is missing.
+    Raises:
+        Rejected: If it is not a certificate, or one of its inequalities does not hold.
+        ImportError: If python-flint is missing.
     """
     if ctx is None:
         raise ImportError("certificates need python-flint: python -m pip install python-flint")

@@ -61,34 +61,19 @@ def plot_privacy_curve(
 ) -> Axes:
     """Draw delta against epsilon, delta on a logarithmic axis.
 
-    Parameters
-    ----------
-    accountants : accountant or sequence of accountants
-        `renyi.PLDAccountant` (solid lines) and `renyi.RDPAccountant` (dashed).
-    epsilon : array_like of float, optional
-        In [0, inf), ascending; by default 201 values, for each accountant from 0 to where its delta
-        falls to 1e-10.
-    labels : sequence of str, optional
-        One for each accountant.
-    mu : float, optional
-        Adds the curve of ``mu``-Gaussian differential privacy, dotted.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+    Args:
+        accountants: `renyi.PLDAccountant` (solid lines) and `renyi.RDPAccountant` (dashed).
+        epsilon: In [0, inf), ascending; by default 201 values, for each accountant from 0 to where
+            its delta falls to 1e-10.
+        labels: One for each accountant.
+        mu: Adds the curve of ``mu``-Gaussian differential privacy, dotted.
+        ax: Where to draw; by default a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        With the lines in it.
+    Raises:
+        ImportError: Without matplotlib.
+        ValueError: Without accountants, if the number of labels is not theirs, or for a bad
+            ``epsilon``.
 
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    ValueError
-        Without accountants, if the number of labels is not theirs, or for a bad ``epsilon``.
-
-    Examples
-    --------
     >>> from renyi import Gaussian, PLDAccountant
     >>> run = PLDAccountant().compose(Gaussian(1.0))
     >>> plot_privacy_curve(run, mu=1.0).get_xlabel()  # doctest: +SKIP
@@ -116,27 +101,14 @@ def plot_tradeoff(
 ) -> Axes:
     """Draw the least type II error of any test against its type I error.
 
-    Parameters
-    ----------
-    alpha : array_like of float, optional
-        In [0, 1]; by default 201 values, denser at both ends.
-    accountants, labels, mu, ax
-        As for `plot_privacy_curve`.
+    Args:
+        alpha: In [0, 1]; by default 201 values, denser at both ends.
+        accountants, labels, mu, ax: As for `plot_privacy_curve`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        With the lines in it, and the line of perfect privacy.
+    Raises:
+        ImportError: Without matplotlib.
+        ValueError: If the number of labels is not that of the accountants, or for a bad ``alpha``.
 
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    ValueError
-        If the number of labels is not that of the accountants, or for a bad ``alpha``.
-
-    Examples
-    --------
     >>> from renyi import Gaussian, PLDAccountant
     >>> plot_tradeoff(PLDAccountant().compose(Gaussian(1.0))).get_ylim()  # doctest: +SKIP
     (0.0, 1.0)

@@ -6,17 +6,12 @@ Everything a ufunc can do works here: broadcasting, ``out=``, ``where=``, Dask a
 Values outside the domain are NaN. ``_lower`` and ``_upper`` enclose the exact value.
 ``dp_sgd_epsilon_upper(q, sigma, steps, delta)`` is the guarantee of a run, for arrays of runs.
 
-Examples
---------
->>> import numpy as np
 >>> from renyi import special
 >>> special.rdp_sampled_gaussian(0.01, 1.0, np.array([2.0, 4.0, 8.0])).shape
 (3,)
 >>> f"{special.gaussian_delta(1.0, 2.0):.6f}"
 '0.020924'
 """
-
-from __future__ import annotations
 
 import numpy as np
 

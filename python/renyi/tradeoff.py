@@ -6,12 +6,9 @@ errors of an attacker down, its success up. Arrays broadcast. A piecewise linear
 is given by its vertices: two arrays ``alpha``, from 0 to 1 and not falling, and ``beta``, not
 rising and ending in 0.
 
->>> import numpy as np
 >>> beta_from_epsilon_delta(np.array([0.0, 0.1, 0.5]), 1.0, 1e-5).round(6)
 array([0.99999 , 0.728162, 0.183936])
 """
-
-from __future__ import annotations
 
 import math
 from typing import Any, NamedTuple
@@ -20,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._search import lower_hull
-from renyi._validation import Range, count_of, number_in, numbers_of, probability_of, real_of
+from renyi._validation import FINITE_POSITIVE, RATE, count_of, number_in, numbers_of, probability_of
 
 __all__ = [
     "bayes_risk",
@@ -34,10 +31,7 @@ __all__ = [
     "membership_posterior",
     "symmetrised",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 Floats = npt.NDArray[np.float64]
@@ -57,34 +51,20 @@ def plain(values: Any) -> Any:
 
 
 def delta_from_tradeoff(epsilon: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.ArrayLike) -> Any:
-    """Return the privacy curve of a piecewise linear trade-off function.
+    """Return the privacy curve of a piecewise linear trade-off function, rounded up.
 
     ``delta = 1 + f*(-exp(epsilon)) = max over the vertices of 1 - beta - exp(epsilon) * alpha``; at
     ``epsilon = 0`` the advantage of the best test, its true minus its false positive rate.
 
-    Parameters
-    ----------
-    epsilon : array_like
-        Any number.
-    alpha, beta : array_like
-        Vertices of the trade-off function.
+    Args:
+        epsilon: Any number.
+        alpha, beta: Vertices of the trade-off function.
 
-    Returns
-    -------
-    ndarray or float
-        Of the shape of ``epsilon``, in [0, 1], rounded up.
+    Raises:
+        ValueError: If the vertices are not those of a trade-off function.
 
-    Raises
-    ------
-    ValueError
-        If the vertices are not those of a trade-off function.
+    Source: Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.12.
 
-    References
-    ----------
-    Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.12.
-
-    Examples
-    --------
     >>> round(delta_from_tradeoff(0.5, [0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 6)
     0.33782
     """
@@ -103,8 +83,6 @@ def beta_at(at: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.ArrayLike) -> Any
 
     Where ``alpha`` repeats, the last value counts.
 
-    Examples
-    --------
     >>> round(beta_at(0.125, [0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 12)
     0.625
     """
@@ -123,18 +101,9 @@ def beta_at(at: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.ArrayLike) -> Any
 def convexified(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]:
     """Return the vertices of the largest convex function below the given one.
 
-    Parameters
-    ----------
-    alpha, beta : array_like
-        Vertices of a trade-off function, convex or not.
+    Args:
+        alpha, beta: Vertices of a trade-off function, convex or not.
 
-    Returns
-    -------
-    alpha, beta : ndarray
-        Some of the vertices given; which ones is decided exactly.
-
-    Examples
-    --------
     >>> convexified([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0])
     (array([0. , 0.5, 1. ]), array([1. , 0.1, 0. ]))
     """
@@ -147,22 +116,11 @@ def symmetrised(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floa
     ``min(f, f^-1)**``: if ``f`` holds for a record removed, ``f^-1`` holds for it added, and this
     holds for both.
 
-    Parameters
-    ----------
-    alpha, beta : array_like
-        Vertices of a trade-off function.
+    Args:
+        alpha, beta: Vertices of a trade-off function.
 
-    Returns
-    -------
-    alpha, beta : ndarray
-        Vertices of a symmetric trade-off function.
+    Source: Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 4.2.
 
-    References
-    ----------
-    Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 4.2.
-
-    Examples
-    --------
     >>> symmetrised([0.0, 0.1, 1.0], [1.0, 0.5, 0.0])
     (array([0. , 0.1, 0.5, 1. ]), array([1. , 0.5, 0.1, 0. ]))
     """
@@ -182,34 +140,17 @@ def vertices(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]
 def beta_from_epsilon_delta(
     alpha: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike
 ) -> Any:
-    """Return the type II error that (epsilon, delta)-privacy guarantees.
+    """Return the type II error that (epsilon, delta)-privacy guarantees, rounded down.
 
     ``max(0, 1 - delta - exp(epsilon)*alpha, exp(-epsilon)*(1 - delta - alpha))``, the largest of it
     over all pairs where several are given: a mechanism that satisfies all of them satisfies that.
 
-    Parameters
-    ----------
-    alpha : array_like
-        Type I error, in [0, 1].
-    epsilon, delta : float or sequence of float
-        One pair, or sequences of equal length; epsilon >= 0, delta in [0, 1].
+    Args:
+        alpha: Type I error, in [0, 1].
+        epsilon, delta: One pair, or sequences of equal length; epsilon >= 0, delta in [0, 1].
 
-    Returns
-    -------
-    ndarray or float
-        Of the shape of ``alpha``, rounded down.
+    Source: Wasserman, Zhou 2010; Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.5.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Wasserman, Zhou 2010; Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.5.
-
-    Examples
-    --------
     >>> round(beta_from_epsilon_delta(0.05, [0.5, 2.0], [1e-2, 1e-6]), 6)
     0.907564
     """
@@ -226,31 +167,14 @@ def beta_from_epsilon_delta(
 
 
 def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
-    """Return ``sqrt(sum(counts * mu**2))``: Gaussian mechanisms compose to one, exactly.
+    """Return ``sqrt(sum(counts * mu**2))``, rounded up: Gaussians compose to one, exactly.
 
-    Parameters
-    ----------
-    mu : array_like
-        Sensitivity over noise of each mechanism, in [0, inf].
-    counts : array_like
-        How often each is used.
+    Args:
+        mu: Sensitivity over noise of each mechanism, in [0, inf].
+        counts: How often each is used.
 
-    Returns
-    -------
-    float
-        Rounded up.
+    Source: Dong, Roth, Su 2022, arXiv 1905.02383, Corollary 3.3.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    References
-    ----------
-    Dong, Roth, Su 2022, arXiv 1905.02383, Corollary 3.3.
-
-    Examples
-    --------
     >>> round(compose_mu([0.3, 0.4]), 12)
     0.5
     """
@@ -261,22 +185,12 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
 
 
 def bayes_risk(alpha: npt.ArrayLike, beta: npt.ArrayLike, prior: float = 0.5) -> float:
-    """Return the least probability of a wrong verdict, ``prior*alpha + (1-prior)*beta``.
+    """Return the least probability of a wrong verdict of any test, rounded down.
 
-    Parameters
-    ----------
-    alpha, beta : array_like
-        Vertices of the trade-off function.
-    prior : float
-        Probability of the null hypothesis, whose rejection is the type I error, in [0, 1].
+    Args:
+        alpha, beta: Vertices of the trade-off function.
+        prior: Probability of the null hypothesis, whose rejection is the type I error, in [0, 1].
 
-    Returns
-    -------
-    float
-        The minimum over all tests, rounded down.
-
-    Examples
-    --------
     >>> round(bayes_risk([0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 12)
     0.25
     """
@@ -291,8 +205,6 @@ def bayes_risk_from_delta(delta: npt.ArrayLike, prior: float = 0.5) -> Any:
     ``delta`` is that at ``epsilon = log(prior / (1 - prior))``, which is 0 for even odds and
     negative where the null hypothesis is the less likely one.
 
-    Examples
-    --------
     >>> round(bayes_risk_from_delta(0.382925), 5)
     0.30854
     """
@@ -305,22 +217,15 @@ def membership_posterior(
 ) -> Any:
     """Return the probability that a record an attack accuses is a member.
 
-    Parameters
-    ----------
-    false_positive_rate : array_like
-        Type I error of the attack, in [0, 1].
-    beta : array_like
-        Trade-off function there; ``1 - beta`` bounds the true positive rate.
-    prior : float
-        Probability of membership before the attack, in [0, 1].
+    Args:
+        false_positive_rate: Type I error of the attack, in [0, 1].
+        beta: Trade-off function there; ``1 - beta`` bounds the true positive rate.
+        prior: Probability of membership before the attack, in [0, 1].
 
-    Returns
-    -------
-    ndarray or float
-        ``prior*tpr / (prior*tpr + (1-prior)*fpr)`` at the largest true positive rate, rounded up.
+    Returns:
+        ndarray or float: ``prior*tpr / (prior*tpr + (1-prior)*fpr)`` at the largest true positive
+            rate, rounded up.
 
-    Examples
-    --------
     >>> from renyi import special
     >>> round(membership_posterior(0.01, special.gaussian_tradeoff_lower(1.0, 0.01), prior=0.1), 6)
     0.506477
@@ -342,12 +247,9 @@ _MARGIN = 1e-7  # of the quadrature and of everything done in double precision, 
 class GaussianLimit(NamedTuple):
     """``G_mu(alpha + gamma) - gamma <= f(alpha) <= G_mu(alpha - gamma) + gamma``, both directions.
 
-    Attributes
-    ----------
-    mu : float
-        Parameter of the limiting Gaussian trade-off function.
-    gamma : float
-        Bound on the distance, at most 1; a distance of 1 says nothing.
+    Attributes:
+        mu: Parameter of the limiting Gaussian trade-off function.
+        gamma: Bound on the distance, at most 1; a distance of 1 says nothing.
     """
 
     mu: float
@@ -361,51 +263,31 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     sqrt(T)`` fixed. For a finite number of steps it may understate the privacy loss: only with
     ``gamma`` it bounds anything.
 
-    Parameters
-    ----------
-    sample_rate : float
-        Probability ``q`` with which a record is in a batch, in (0, 1].
-    noise_multiplier : float
-        Standard deviation of the noise at sensitivity 1, positive.
-    steps : int
-        Number of steps ``T``, at least 1.
+    Args:
+        sample_rate: Probability ``q`` with which a record is in a batch, in (0, 1].
+        noise_multiplier: Standard deviation of the noise at sensitivity 1, positive.
+        steps: Number of steps ``T``, at least 1.
 
-    Returns
-    -------
-    GaussianLimit
+    Returns:
         ``mu`` and ``gamma`` such that the trade-off function ``f`` of the composition, of a record
         added as of one removed, satisfies ``G_mu(alpha + gamma) - gamma <= f(alpha) <= G_mu(alpha -
         gamma) + gamma``, where ``G_mu`` is 1 below 0 and 0 above 1. ``mu`` is infinite and
         ``gamma`` 1 where ``sigma < 0.04``.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is not in its range.
-
-    Notes
-    -----
     By the theorem of Berry and Esseen, with the constant 0.4748 of Shevtsova 2011 for identically
     distributed terms, the sum of the losses is within ``0.4748 * rho / (s**3 * sqrt(T))`` of a
     normal law, under both hypotheses; the distance of these two normal laws from those of ``G_mu``
     is added. Dong, Roth, Su 2022, Theorem 3.4, is the same argument for symmetric steps.
 
-    References
-    ----------
-    Dong, Roth, Su, "Gaussian Differential Privacy", 2022, arXiv 1905.02383, Theorem 3.4. For
-    ``mu``: Bu, Dong, Long, Su, "Deep Learning with Gaussian Differential Privacy", 2020, arXiv
-    1911.11607.
+    Source: Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 3.4; for ``mu`` Bu, Dong, Long, Su 2020,
+    arXiv 1911.11607.
 
-    Examples
-    --------
     >>> limit = central_limit(0.01, 1.0, 10_000)
     >>> round(limit.mu, 6), limit.gamma < 0.05
     (1.310832, True)
     """
-    q = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
-    sigma = real_of(noise_multiplier, "noise_multiplier", "a positive number")
-    if not 0.0 < sigma < math.inf:
-        raise ValueError(f"noise_multiplier must be a positive number, got {noise_multiplier!r}")
+    q = number_in(sample_rate, "sample_rate", RATE)
+    sigma = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     count = count_of(steps, "steps")
     if count < 1:
         raise ValueError(f"steps must be an integer >= 1, got {steps!r}")

@@ -8,8 +8,6 @@ distributions are summed and integrated with other nodes and more digits, sums o
 not windowed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,9 +30,7 @@ __all__ = [
     "verify_point",
 ]
 
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy
 
 
 # Route and the ufunc behind it; every ufunc has _lower and _upper beside it.
@@ -66,20 +62,14 @@ LARGEST_SUM = 50.0
 class RouteCheck:
     """One route at one point.
 
-    Attributes
-    ----------
-    route : str
-        ``engine`` (log A by the dispatcher), ``binomial``, ``series``, ``quadrature`` (log A by
-        that route), or ``rdp`` (the Renyi divergence by the dispatcher).
-    value, lower, upper : float
-        What the engine returned; all NaN where the route does not apply.
-    digits : float
-        Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where the route does
-        not apply.
-    contained : bool
-        Whether lower <= reference <= upper.
-    ok : bool
-        False for a bracket that misses the reference, and for a NaN where an answer is owed.
+    Attributes:
+        route: ``engine`` (log A by the dispatcher), ``binomial``, ``series``, ``quadrature`` (log A
+            by that route), or ``rdp`` (the Renyi divergence by the dispatcher).
+        value, lower, upper: What the engine returned; all NaN where the route does not apply.
+        digits: Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where the
+            route does not apply.
+        contained: Whether lower <= reference <= upper.
+        ok: False for a bracket that misses the reference, and for a NaN where an answer is owed.
     """
 
     route: str
@@ -105,20 +95,13 @@ class RouteCheck:
 class CurveCheck:
     """One curve at one order.
 
-    Attributes
-    ----------
-    curve : str
-        What was released, and how its record was sampled.
-    order : float
-        The order of the comparison: sums over the order stop at 50.
-    reference : str
-        The Renyi divergence as decimal text of 30 digits.
-    lower, upper : float
-        The engine's bracket. ``upper`` is what is accounted.
-    digits : float
-        Agreeing decimal digits of ``upper``, at most 17.
-    ok : bool
-        Whether lower <= reference <= upper; of upper bounds whether reference <= upper.
+    Attributes:
+        curve: What was released, and how its record was sampled.
+        order: The order of the comparison: sums over the order stop at 50.
+        reference: The Renyi divergence as decimal text of 30 digits.
+        lower, upper: The engine's bracket. ``upper`` is what is accounted.
+        digits: Agreeing decimal digits of ``upper``, at most 17.
+        ok: Whether lower <= reference <= upper; of upper bounds whether reference <= upper.
     """
 
     curve: str
@@ -161,29 +144,13 @@ def verify_point(
 ) -> Verification:
     """Compare the routes of the engine with the reference at one point.
 
-    Parameters
-    ----------
-    sample_rate : float
-        q in [0, 1].
-    noise_multiplier : float
-        sigma > 0.
-    order : float
-        Renyi order, >= 1. At 1 the Renyi divergence is the Kullback-Leibler one and log A is 0.
-    digits : int
-        Decimal digits of the reference, at least 30.
+    Args:
+        sample_rate: q in [0, 1].
+        noise_multiplier: sigma > 0.
+        order: Renyi order, >= 1. At 1 the Renyi divergence is the Kullback-Leibler one and log A is
+            0.
+        digits: Decimal digits of the reference, at least 30.
 
-    Returns
-    -------
-    Verification
-        One ``RouteCheck`` a route.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its domain.
-
-    Examples
-    --------
     >>> result = verify_point(0.01, 1.0, 8.5)
     >>> result.ok
     True
@@ -368,96 +335,76 @@ def _kinds_of_pair(
     name: str, pair: Callable[[float], Pair], twin: Callable[[float], Any]
 ) -> tuple[Kind, Kind]:
     """Return the pair itself, and on Poisson samples."""
+
+    def truth(q: float, sigma: float, order: float, digits: int) -> Any:
+        return reference.rdp(twin(sigma), order, digits, q=q)
+
     return (
-        Kind(
-            name,
-            lambda q, sigma: pair(sigma).moment(),
-            lambda q, sigma, order, digits: reference.rdp(twin(sigma), order, digits),
-        ),
-        Kind(
-            f"{name}, Poisson",
-            lambda q, sigma: pair(sigma).sampled(q).moment(),
-            lambda q, sigma, order, digits: reference.rdp(twin(sigma), order, digits, q=q),
-        ),
+        Kind(name, lambda q, s: pair(s).moment(), lambda q, *rest: truth(1.0, *rest)),
+        Kind(f"{name}, Poisson", lambda q, s: pair(s).sampled(q).moment(), truth),
     )
 
 
 KINDS = (
     *(kind for row in PAIRS for kind in _kinds_of_pair(*row)),
-    Kind(
-        "Gaussian",
-        lambda q, sigma: _gaussian_curve(sigma),
-        lambda q, sigma, order, digits: _gaussian(sigma, order, digits),
-    ),
+    Kind("Gaussian", lambda q, s: _gaussian_curve(s), lambda q, s, a, d: _gaussian(s, a, d)),
     Kind(
         "bounded range",
-        lambda q, sigma: RenyiCurve.bounded_range(_loss(sigma)),
-        lambda q, sigma, order, digits: reference.rdp_bounded_range(
-            _loss(sigma), order, digits=digits
-        ),
+        lambda q, s: RenyiCurve.bounded_range(_loss(s)),
+        lambda q, s, a, d: reference.rdp_bounded_range(_loss(s), a, digits=d),
     ),
     Kind(
         "Gumbel",
-        lambda q, sigma: Pair.gumbel(1.0 / _loss(sigma)).reversed().moment(),
-        lambda q, sigma, order, digits: reference.rdp_gumbel(_loss(sigma), order, digits),
+        lambda q, s: Pair.gumbel(1.0 / _loss(s)).reversed().moment(),
+        lambda q, s, a, d: reference.rdp_gumbel(_loss(s), a, d),
     ),
     Kind(
         "Gaussian, bound for any Poisson sample",
-        lambda q, sigma: _gaussian_curve(sigma).poisson_bound(q, "general"),
-        lambda q, sigma, order, digits: reference.rdp_poisson(
-            partial(_gaussian, sigma), q, order, "general", digits=digits
-        ),
+        lambda q, s: _gaussian_curve(s).poisson_bound(q, "general"),
+        lambda q, s, a, d: reference.rdp_poisson(partial(_gaussian, s), q, a, "general", digits=d),
         LARGEST_SUM,
         is_bound=True,
     ),
     Kind(
         "Laplace, tight bound for Poisson",
-        lambda q, sigma: _laplace_curve(sigma).poisson_bound(q, "tight"),
-        lambda q, sigma, order, digits: reference.rdp_poisson(
-            partial(_laplace, sigma), q, order, "tight", 1 / Fraction(_scale(sigma)), digits
+        lambda q, s: _laplace_curve(s).poisson_bound(q, "tight"),
+        lambda q, s, a, d: reference.rdp_poisson(
+            partial(_laplace, s), q, a, "tight", 1 / Fraction(_scale(s)), d
         ),
         LARGEST_SUM,
         is_bound=True,
     ),
     Kind(
         "Laplace, lower bound for Poisson",
-        lambda q, sigma: _laplace_curve(sigma).poisson_bound(q, "lower"),
-        lambda q, sigma, order, digits: reference.rdp_poisson(
-            partial(_laplace, sigma), q, order, "lower", digits=digits
-        ),
+        lambda q, s: _laplace_curve(s).poisson_bound(q, "lower"),
+        lambda q, s, a, d: reference.rdp_poisson(partial(_laplace, s), q, a, "lower", digits=d),
         LARGEST_SUM,
     ),
     Kind(
         "Gaussian, bound for fixed size",
-        lambda q, sigma: _gaussian_curve(sigma).fixed_size_bound(q, False),
-        lambda q, sigma, order, digits: reference.rdp_fixed_size(
-            partial(_gaussian, sigma), q, order, digits=digits
-        ),
+        lambda q, s: _gaussian_curve(s).fixed_size_bound(q, False),
+        lambda q, s, a, d: reference.rdp_fixed_size(partial(_gaussian, s), q, a, digits=d),
         LARGEST_SUM,
         is_bound=True,
     ),
     Kind(
         "Laplace, bound for any sample",
-        lambda q, sigma: _laplace_curve(sigma).mixture_bound(q),
-        lambda q, sigma, order, digits: reference.rdp_mixture(
-            partial(_laplace, sigma), q, order, digits
-        ),
+        lambda q, s: _laplace_curve(s).mixture_bound(q),
+        lambda q, s, a, d: reference.rdp_mixture(partial(_laplace, s), q, a, d),
         is_bound=True,
     ),
     Kind(
         "Gaussian, best of 10 runs on average",
-        lambda q, sigma: _gaussian_curve(sigma).repeat_and_select(10.0, 1.0),
-        lambda q, sigma, order, digits: reference.rdp_repeat_and_select(
-            partial(_gaussian, sigma), 10, 1, max(order, 1 + 1e-9), digits=20
+        lambda q, s: _gaussian_curve(s).repeat_and_select(10.0, 1.0),
+        lambda q, s, a, d: reference.rdp_repeat_and_select(
+            partial(_gaussian, s), 10, 1, max(a, 1 + 1e-9), digits=20
         ),
         is_bound=True,
     ),
     Kind(
         "Gaussian, random allocation to 10 steps",
-        lambda q, sigma: RenyiCurve.random_allocation(sigma, 10),
-        lambda q, sigma, order, digits: reference.rdp_random_allocation(
-            sigma, 10, order, digits=digits
-        ),
+        lambda q, s: RenyiCurve.random_allocation(s, 10),
+        lambda q, s, a, d: reference.rdp_random_allocation(s, 10, a, digits=d),
         LARGEST_SUM,
         is_bound=True,
     ),
@@ -473,29 +420,12 @@ def verify_curves(
     largest loss 1/``noise_multiplier``, at most 500. Noise multipliers below 1e-3 or above 1e9 are
     taken as these.
 
-    Parameters
-    ----------
-    sample_rate : float
-        q in [0, 1].
-    noise_multiplier : float
-        sigma > 0.
-    order : float
-        Renyi order in [1, 1e6]; at 1 the divergence is the Kullback-Leibler one.
-    digits : int
-        Decimal digits of the reference, at least 30.
+    Args:
+        sample_rate: q in [0, 1].
+        noise_multiplier: sigma > 0.
+        order: Renyi order in [1, 1e6]; at 1 the divergence is the Kullback-Leibler one.
+        digits: Decimal digits of the reference, at least 30.
 
-    Returns
-    -------
-    tuple of CurveCheck
-        One a curve.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its domain.
-
-    Examples
-    --------
     >>> checks = verify_curves(0.01, 2.0, 8.5, digits=30)
     >>> all(check.ok for check in checks)
     True

@@ -35,6 +35,7 @@ HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.c
 FLOORS = (
     {"_adjacency", "_build", "_figure", "_locks", "_progress", "_search", "_strict_json", "check"},
     {"_build_info", "_states", "_strict_json", "_validation"},
+    {"_fields"},
     {"_arrays", "_rounding", "cython_special", "special", "pairs"},
     {"_refusal", "noise"},
     {"tradeoff", "mechanisms"},

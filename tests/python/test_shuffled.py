@@ -334,7 +334,7 @@ def test_samples_have_as_many_records_as_there_are_reports():
             r"users must be an integer in \[1, 10\^9\], got 1000000001",
             lambda: of(PureDP(1), 10**9 + 1),
         ),
-        ("users must be an integer >= 1, got 0", lambda: of(PureDP(1), 0)),
+        (r"users must be an integer in \[1, 10\^9\], got 0", lambda: of(PureDP(1), 0)),
         ("randomizer must be a PureDP, Rand", lambda: Shuffled(Laplace(1.0), 10)),
         ("randomizer must have an epsilon of at most 30", lambda: Shuffled(PureDP(31.0), 10)),
         ("size must be below choices, 4, got 4", lambda: SubsetSelection(1.0, 4, 4)),

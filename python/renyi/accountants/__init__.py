@@ -4,8 +4,6 @@
 mechanism that they can bound, refuse the others and say why, and answer through the same methods.
 What they report is never below the exact value of the guarantee it stands for.
 
-Examples
---------
 >>> from renyi import Gaussian
 >>> for accountant in RDPAccountant(), PLDAccountant():
 ...     print(round(accountant.compose(Gaussian(1.0)).get_epsilon(1e-5), 3))
@@ -18,13 +16,5 @@ from renyi.accountants.pld import PLDAccountant
 from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms.algebra import UnsupportedMechanismError
 
-__all__ = [
-    "Accountant",
-    "PLDAccountant",
-    "RDPAccountant",
-    "UnsupportedMechanismError",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__ = ["Accountant", "PLDAccountant", "RDPAccountant", "UnsupportedMechanismError"]
+__dir__ = __all__.copy

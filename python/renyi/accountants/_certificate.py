@@ -4,8 +4,6 @@ The numbers chosen here are found in doubles and need not be right: the bound th
 evaluated by the checker's own functions, and what it does not prove is not written.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

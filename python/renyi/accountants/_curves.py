@@ -1,7 +1,5 @@
 """Privacy curves as certified brackets, and curves that are made of others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -117,10 +115,8 @@ class ReplacedCurve:
     as (p - e^epsilon q)_+ <= (p - e^e r)_+ + e^e (r - e^(epsilon - e) q)_+ for all densities p, r,
     q. The least over e is flat: a few e near it are tried. Lower ends are those of removal.
 
-    Parameters
-    ----------
-    remove, add : Curve
-        Of one record that is there or not.
+    Args:
+        remove, add: Of one record that is there or not.
     """
 
     def __init__(self, remove: Curve, add: Curve) -> None:
@@ -154,12 +150,9 @@ class ReplacedCurve:
 class AttainedCurve:
     """Lower ends of the worse direction of compositions; the upper ones are trivial.
 
-    Parameters
-    ----------
-    lattices : iterable of LossComposition
-        One for each direction.
-    error : float
-        The sum over all uses of the relative errors of the masses of their pairs.
+    Args:
+        lattices: One for each direction.
+        error: The sum over all uses of the relative errors of the masses of their pairs.
     """
 
     def __init__(self, lattices: Iterable[LossComposition], error: float) -> None:
@@ -200,14 +193,11 @@ class NearlyPoissonCurve:
     (Chua and others 2024, arXiv 2411.04205, for the upper side), where neighbours that attain the
     curve of Poisson samples give the lower one.
 
-    Parameters
-    ----------
-    poisson : Curve
-        Without limits.
-    slack : float
-        T tau, or the sum of them.
-    otherwise : Curve
-        What to intersect with where T tau (1 + e^epsilon) is more than ``narrow`` times delta.
+    Args:
+        poisson: Without limits.
+        slack: T tau, or the sum of them.
+        otherwise: What to intersect with where T tau (1 + e^epsilon) is more than ``narrow`` times
+            delta.
     """
 
     def __init__(self, poisson: Curve, slack: float, otherwise: Curve, narrow: float) -> None:

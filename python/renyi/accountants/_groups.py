@@ -39,12 +39,9 @@ def group_size_of(value: Any) -> int:
 class GroupCurve:
     """The curve for a group, above it by a chain of neighbours, below it that for one record.
 
-    Parameters
-    ----------
-    own, other : Curve
-        Of one record, in the direction asked for and the opposite one.
-    size : int
-        Of the group.
+    Args:
+        own, other: Of one record, in the direction asked for and the opposite one.
+        size: Of the group.
     """
 
     def __init__(self, own: Curve, other: Curve, size: int) -> None:
@@ -118,12 +115,9 @@ Slopes = Callable[[Exceeded, Array, Array, Array], Sloped]
 class Chain:
     """Tests between the ends of a chain of ``size`` neighbours.
 
-    Parameters
-    ----------
-    own, other : Curve
-        Of the direction of every step, and of the opposite one.
-    size : int
-        At least 2.
+    Args:
+        own, other: Of the direction of every step, and of the opposite one.
+        size: At least 2.
     """
 
     def __init__(self, own: Curve, other: Curve, size: int) -> None:

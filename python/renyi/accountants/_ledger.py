@@ -1,7 +1,5 @@
 """What was composed under which adjacency, taken apart into what is added up."""
 
-from __future__ import annotations
-
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
@@ -51,23 +49,17 @@ class Ledger(ABC, Generic[Part]):
     def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
         """Record ``count`` uses of a mechanism and return the accountant.
 
-        Parameters
-        ----------
-        mechanism : Mechanism
-            What was released. It may depend on what was released before.
-        count : int
-            How often, in [0, 10^9], also together with what is recorded of the same steps.
+        Args:
+            mechanism: What was released. It may depend on what was released before.
+            count: How often, in [0, 10^9], also together with what is recorded of the same steps.
 
-        Raises
-        ------
-        UnsupportedMechanismError
-            If this accountant cannot account for the mechanism under its adjacency; the message
-            says why. Nothing is recorded then, nor after the errors below.
-        TypeError, ValueError
-            If ``mechanism`` is not a mechanism or ``count`` not an integer in that range.
+        Raises:
+            UnsupportedMechanismError: If this accountant cannot account for the mechanism under its
+                adjacency; the message says why. Nothing is recorded then, nor after the errors
+                below.
+            TypeError, ValueError: If ``mechanism`` is not a mechanism or ``count`` not an integer
+                in that range.
 
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
         ((Gaussian(noise_multiplier=2.0), 3),)
@@ -90,13 +82,6 @@ class Ledger(ABC, Generic[Part]):
     def supports(self, mechanism: Mechanism) -> bool:
         """Return whether `compose` takes a mechanism; if not, its error says why.
 
-        Raises
-        ------
-        TypeError
-            If ``mechanism`` is not a mechanism.
-
-        Examples
-        --------
         >>> from renyi import PLDAccountant, RDPAccountant, ZCDP
         >>> RDPAccountant().supports(ZCDP(0.1)), PLDAccountant().supports(ZCDP(0.1))
         (True, False)
@@ -157,10 +142,8 @@ class Ledger(ABC, Generic[Part]):
     def _of_groups(self, size: int) -> Self | None:
         """Return an accountant of what groups reveal, where that is known of all that is here.
 
-        Raises
-        ------
-        UnsupportedMechanismError
-            If nothing is known of groups.
+        Raises:
+            UnsupportedMechanismError: If nothing is known of groups.
         """
         for mechanism, _ in self.mechanisms:
             mechanism.check_groups(self._adjacency)
@@ -175,8 +158,6 @@ class Ledger(ABC, Generic[Part]):
     def copy(self) -> Self:
         """Return an accountant of the same composition, which goes on by itself.
 
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> before = PLDAccountant().compose(Gaussian(2.0))
         >>> after = before.copy().compose(Gaussian(1.0))
@@ -191,13 +172,9 @@ class Ledger(ABC, Generic[Part]):
     def to_json(self, indent: int | None = None) -> str:
         """Return the settings and the mechanisms with their counts as strict JSON.
 
-        Raises
-        ------
-        TypeError
-            If a mechanism holds functions, or a class of the user's own.
+        Raises:
+            TypeError: If a mechanism holds functions, or a class of the user's own.
 
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> text = PLDAccountant().compose(Gaussian(2.0), 3).to_json()
         >>> PLDAccountant.from_json(text)
@@ -211,11 +188,9 @@ class Ledger(ABC, Generic[Part]):
     def from_json(cls, text: str | bytes) -> Self:
         """Return the accountant that `to_json` wrote, which answers alike in every digit.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the text is not strict JSON, of another version or of another accountant, or holds
-            what `compose` would not take.
+        Raises:
+            TypeError, ValueError: If the text is not strict JSON, of another version or of another
+                accountant, or holds what `compose` would not take.
         """
         data = _strict_json.read(text, cls.__name__, {"mechanisms", *cls._ARGUMENTS})
         return _rebuilt(cls, data, tuple(decode_counted(data.pop("mechanisms"))))

@@ -3,11 +3,9 @@
 Every answer is an end of a bracket of a `Curve`, which an accountant gives for a direction.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +18,6 @@ from renyi.accountants._ledger import Part, leaves_of
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import mechanism_of
-
-DELTAS = "a number in [0, 1] or an array of these"
-EPSILONS = "a number in [0, inf] or an array of these"
 
 
 class Question(TypedDict, total=False):
@@ -62,44 +57,33 @@ class Accountant(Risks[Part]):
     ) -> float | Array:
         """Return an epsilon such that the composition is (epsilon, delta)-DP, rounded up.
 
-        Parameters
-        ----------
-        delta : float or array_like of float
-            In [0, 1].
-        direction : {"remove", "add"}, optional
-            Of the neighbouring pair; by default the worse of both. Only where an accountant has
-            a curve for each: `PLDAccountant`, unless records are replaced.
-        rtol : float
-            In [1e-8, 0.5]: how far above the exact value the answer may be where lattices give it,
-            as a relative width of delta. Further where they reach their cap.
-        group_size : int
-            In [1, 1000]: what holds for a person with so many records, all of which are there or
-            none, or all of which are replaced; with a direction, where they are removed, or added.
-            Where some are removed and others added: `GroupSampled`, with ``instead``.
+        Args:
+            delta: In [0, 1].
+            direction ({"remove", "add"}): Of the neighbouring pair; by default the worse of both.
+                Only where an accountant has a curve for each: `PLDAccountant`, unless records are
+                replaced.
+            rtol: In [1e-8, 0.5]: how far above the exact value the answer may be where lattices
+                give it, as a relative width of delta. Further where they reach their cap.
+            group_size: In [1, 1000]: what holds for a person with so many records, all of which are
+                there or none, or all of which are replaced; with a direction, where they are
+                removed, or added. Where some are removed and others added: `GroupSampled`, with
+                ``instead``.
 
-        Returns
-        -------
-        float or ndarray of float64
+        Returns:
             At least 0, of the shape of ``delta``; infinity where no epsilon is known to do.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges; `UnsupportedMechanismError` where what is known of
-            a mechanism does not carry over to groups.
+        Raises:
+            TypeError, ValueError: For arguments outside these ranges; `UnsupportedMechanismError`
+                where what is known of a mechanism does not carry over to groups.
 
-        Examples
-        --------
-        >>> from renyi import Gaussian, PLDAccountant, RDPAccountant
+        >>> from renyi import Gaussian, PLDAccountant
         >>> exact = PLDAccountant().compose(Gaussian(1.0))
         >>> exact.get_epsilon([1e-5, 1e-6]).round(4)
         array([4.3772, 4.8866])
-        >>> round(RDPAccountant().compose(Gaussian(1.0)).get_epsilon(1e-5), 4)
-        4.7284
         >>> round(exact.get_epsilon(1e-5, group_size=3), 4)
         16.6755
         """
-        return self._epsilon_ends(delta, direction, rtol, group_size)[1]
+        return self._ends("epsilon", delta, direction, rtol, group_size)[1]
 
     @overload
     def get_delta(self, epsilon: float, **question: Unpack[Question]) -> float: ...
@@ -115,30 +99,15 @@ class Accountant(Risks[Part]):
     ) -> float | Array:
         """Return a delta such that the composition is (epsilon, delta)-DP, rounded up.
 
-        Parameters
-        ----------
-        epsilon : float or array_like of float
-            In [0, inf].
-        direction, rtol, group_size
-            As for `get_epsilon`.
+        Args:
+            epsilon: In [0, inf]; the answer is of its shape, in [0, 1].
+            direction, rtol, group_size: As for `get_epsilon`.
 
-        Returns
-        -------
-        float or ndarray of float64
-            In [0, 1], of the shape of ``epsilon``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> PLDAccountant().compose(Gaussian(1.0)).get_delta([0.0, 1.0]).round(6)
         array([0.382925, 0.126937])
         """
-        return self._delta_ends(epsilon, direction, rtol, group_size)[1]
+        return self._ends("delta", epsilon, direction, rtol, group_size)[1]
 
     @overload
     def get_epsilon_bounds(
@@ -158,45 +127,47 @@ class Accountant(Risks[Part]):
     ) -> tuple[float, float] | tuple[Array, Array]:
         """Return certified numbers that enclose the epsilon that this accountant's curve has.
 
-        Parameters
-        ----------
-        delta, direction, rtol, group_size
-            As for `get_epsilon`.
+        Args:
+            delta, direction, rtol, group_size: As for `get_epsilon`.
 
-        Returns
-        -------
-        tuple of two floats or arrays
+        Returns:
             Lower and upper ends: around the exact epsilon (`PLDAccountant`), or that of the best
             order of Rényi divergence (`RDPAccountant`). The lower end for a group is that for one
             record where what the group reveals is not known exactly.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
-
-        Examples
-        --------
         >>> from renyi import Laplace, PLDAccountant
         >>> accountant = PLDAccountant().compose(Laplace(2.0), 10)
         >>> low, high = accountant.get_epsilon_bounds(1e-5, rtol=1e-8)
         >>> low <= accountant.get_epsilon(1e-5, rtol=1e-8) <= high < low + 1e-7
         True
         """
-        ends = self._epsilon_ends(delta, direction, rtol, group_size)
-        least = self._attained(direction, rtol)
-        if least is None:
-            return ends
-        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
-        low = np.minimum(least.epsilon_brackets(flat)[0], np.ravel(ends[1]))
-        return _ends(np.array([low, np.ravel(ends[1])]), shape)
+        return self._ends("epsilon", delta, direction, rtol, group_size, attained=True)
 
-    def _epsilon_ends(
-        self, delta: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
+    def _ends(
+        self,
+        wanted: Literal["epsilon", "delta"],
+        given: npt.ArrayLike,
+        direction: DirectionName | None,
+        rtol: float,
+        group_size: int,
+        attained: bool = False,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        flat, shape = numbers_of(delta, "delta", 0.0, 1.0, DELTAS)
-        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
-        return _ends(curve.epsilon_brackets(flat), shape)
+        """Return the ends of the curve; ``attained``: the lower one is to be valid."""
+        name, most = ("delta", 1.0) if wanted == "epsilon" else ("epsilon", math.inf)
+        allowed = f"a number in [0, {most:g}] or an array of these"
+        flat, shape = numbers_of(given, name, 0.0, most, allowed)
+        curves = [self._curve(direction, rtol_of(rtol), group_size_of(group_size))]
+        if attained and (least := self._attained(direction, rtol)) is not None:
+            curves.append(least)
+        found = [
+            curve.epsilon_brackets(flat) if wanted == "epsilon" else curve.delta_brackets(flat)
+            for curve in curves
+        ]
+        (low, high), *lower = found
+        low = np.minimum(lower[0][0], high) if lower else low
+        if not shape:
+            return low.item(), high.item()
+        return low.reshape(shape), high.reshape(shape)
 
     def _attained(self, direction: DirectionName | None, rtol: float) -> Curve | None:
         """Return a curve with valid lower ends if those of the accountant are not; else None."""
@@ -220,65 +191,30 @@ class Accountant(Risks[Part]):
     ) -> tuple[float, float] | tuple[Array, Array]:
         """Return certified numbers that enclose the delta that this accountant's curve has.
 
-        Parameters
-        ----------
-        epsilon
-            As for `get_delta`.
-        direction, rtol, group_size
-            As for `get_epsilon`.
-
-        Returns
-        -------
-        tuple of two floats or arrays
-            As for `get_epsilon_bounds`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
+        Args:
+            epsilon: As for `get_delta`.
+            direction, rtol, group_size: As for `get_epsilon`; the ends as of `get_epsilon_bounds`.
         """
-        ends = self._delta_ends(epsilon, direction, rtol, group_size)
-        least = self._attained(direction, rtol)
-        if least is None:
-            return ends
-        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
-        low = np.minimum(least.delta_brackets(flat)[0], np.ravel(ends[1]))
-        return _ends(np.array([low, np.ravel(ends[1])]), shape)
-
-    def _delta_ends(
-        self, epsilon: npt.ArrayLike, direction: DirectionName | None, rtol: float, group_size: int
-    ) -> tuple[float, float] | tuple[Array, Array]:
-        flat, shape = numbers_of(epsilon, "epsilon", 0.0, math.inf, EPSILONS)
-        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
-        return _ends(curve.delta_brackets(flat), shape)
+        return self._ends("delta", epsilon, direction, rtol, group_size, attained=True)
 
     def certificate(
         self, *, epsilon: float | None = None, delta: float | None = None
     ) -> dict[str, Any]:
         """Return a proof of what is reported, which `renyi.check` verifies without this library.
 
-        Parameters
-        ----------
-        epsilon, delta : float
-            One of them: what `get_delta` or `get_epsilon` is asked.
+        Args:
+            epsilon, delta: One of them: what `get_delta` or `get_epsilon` is asked.
 
-        Returns
-        -------
-        dict
+        Returns:
             For `json.dump`: where the checker is to evaluate, in exact hexadecimal doubles. What is
             proved exceeds delta, given or reported, by at most 1e-9 of itself.
 
-        Raises
-        ------
-        UnsupportedMechanismError
-            If the checker knows no pair of a mechanism.
-        TypeError, ValueError
-            If not one of ``epsilon`` and ``delta`` is given, in its range; or no proof was found.
-        ImportError
-            If python-flint is missing.
+        Raises:
+            UnsupportedMechanismError: If the checker knows no pair of a mechanism.
+            TypeError, ValueError: If not one of ``epsilon`` and ``delta`` is given, in its range;
+                or no proof was found.
+            ImportError: If python-flint is missing.
 
-        Examples
-        --------
         >>> import json
         >>> from renyi import Gaussian, PLDAccountant, check
         >>> made = PLDAccountant().compose(Gaussian(1.0)).certificate(epsilon=1.0)
@@ -316,30 +252,14 @@ class Accountant(Risks[Part]):
         The mechanisms must have been fixed beforehand, and only when to stop follow from what is
         left. For mechanisms that depend on earlier releases there is `PrivacyFilter`.
 
-        Parameters
-        ----------
-        mechanism : Mechanism
-            What is to be released if the answer is True, and not before.
-        count : int
-            How often, as for `compose`: all uses are recorded or none.
-        epsilon : float
-            In [0, inf].
-        delta : float
-            In [0, 1].
+        Args:
+            mechanism: What is to be released if the answer is True, and not before.
+            count: How often, as for `compose`: all uses are recorded or none.
+            epsilon, delta: In [0, inf] and [0, 1].
 
-        Returns
-        -------
-        bool
-            Whether the uses were recorded.
+        Returns:
+            Whether the uses were recorded. Errors are those of `compose`; nothing is recorded then.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `compose`, or for an ``epsilon`` or ``delta`` outside its range. Nothing is recorded
-            then.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> accountant = PLDAccountant()
         >>> while accountant.spend_if_fits(Gaussian(20.0), epsilon=1.0, delta=1e-5):
@@ -348,7 +268,6 @@ class Accountant(Risks[Part]):
         ((Gaussian(noise_multiplier=20.0), 28),)
         """
         most, allowed = epsilon_of(epsilon), delta_of(delta)
-
         with self.lock:
             if self.copy().compose(mechanism, count).get_epsilon(allowed) > most:
                 return False
@@ -367,30 +286,14 @@ class Accountant(Risks[Part]):
     ) -> Array:
         """Return epsilon after each number of further uses of a mechanism, recording nothing.
 
-        Parameters
-        ----------
-        delta : float
-            In [0, 1].
-        mechanism : Mechanism
-            What a run would go on with.
-        counts : array_like of int
-            Numbers of uses, each in [0, 10^9] as for `compose`. In ascending order a thousand
-            checkpoints cost `PLDAccountant` little more than a dozen.
-        direction, rtol, group_size
-            As for `get_epsilon`.
+        Args:
+            delta: In [0, 1].
+            mechanism: What a run would go on with.
+            counts: Numbers of uses, each in [0, 10^9] as for `compose`; the answer is of this
+                shape. In ascending order a thousand checkpoints cost `PLDAccountant` little more
+                than a dozen.
+            direction, rtol, group_size: As for `get_epsilon`.
 
-        Returns
-        -------
-        ndarray of float64
-            Of the shape of ``counts``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For arguments outside these ranges.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant, PoissonSampled
         >>> step = PoissonSampled(Gaussian(1.0), 0.01)
         >>> PLDAccountant().get_epsilon_after(1e-5, step, [0, 1000, 10_000]).round(4)
@@ -417,11 +320,7 @@ class Accountant(Risks[Part]):
         return np.asarray(result.reshape(given.shape))
 
     def _epsilons_after(
-        self,
-        delta: float,
-        mechanism: Mechanism,
-        times: list[int],
-        direction: DirectionName | None,
+        self, delta: float, mechanism: Mechanism, times: list[int], direction: DirectionName | None
     ) -> Array:
         """Return epsilon after each number of uses; NaN where there is no shorter way to it."""
         return np.full(len(times), math.nan)
@@ -450,10 +349,3 @@ def rtol_of(value: Any) -> float:
     if type(value) is float and 1e-8 <= value <= 0.5:
         return value
     return number_in(value, "rtol", Range(1e-8, 0.5))
-
-
-def _ends(brackets: Array, shape: tuple[int, ...]) -> tuple[float, float] | tuple[Array, Array]:
-    if not shape:
-        return brackets.item(0), brackets.item(1)
-    low, high = brackets
-    return low.reshape(shape), high.reshape(shape)

@@ -1,7 +1,5 @@
 """What an attacker can do: the trade-off function and the risks that follow from it."""
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from typing import Self, overload
@@ -43,37 +41,21 @@ class Risks(Ledger[Part]):
     ) -> float | Array:
         """Return the trade-off function: the least type II error of any test, rounded down.
 
-        Parameters
-        ----------
-        alpha : float or array_like of float
-            Type I error (false-positive rate) in [0, 1].
-        direction : {"remove", "add"}, optional
-            "remove" tests whether the record is there, "add" whether it is missing. By default the
-            symmetric function that holds for both, the convex hull of the smaller one. Only with
-            `PLDAccountant`.
-        group_size : int
-            In [1, 1000], as for `get_epsilon`.
+        Args:
+            alpha: Type I error (false-positive rate) in [0, 1].
+            direction ({"remove", "add"}): "remove" tests whether the record is there, "add" whether
+                it is missing. By default the symmetric function that holds for both, the convex
+                hull of the smaller one. Only with `PLDAccountant`.
+            group_size: In [1, 1000], as for `get_epsilon`.
 
-        Returns
-        -------
-        float or ndarray of float64
+        Returns:
             In [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands cost
             little more than some. Where f is smooth and beta not tiny it is within 1e-8 of what
             follows from the accountant's deltas, relatively; within about 1e-5 at corners, and
             where lattices answer.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If ``alpha`` is not made of numbers in [0, 1], or for another argument that is not
-            allowed.
+        Source: Dong, Roth, Su 2022, arXiv 1905.02383, Propositions 2.5 and 2.13, Theorem 2.14.
 
-        References
-        ----------
-        Dong, Roth, Su 2022, arXiv 1905.02383, Propositions 2.5 and 2.13, Theorem 2.14.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant, RDPAccountant
         >>> PLDAccountant().compose(Gaussian(1.0)).get_beta([0.05, 0.5]).round(6)
         array([0.740489, 0.158655])
@@ -112,13 +94,9 @@ class Risks(Ledger[Part]):
         It is delta at epsilon = 0, the total variation distance. `RDPAccountant` takes all orders
         together, which may be tighter than delta, by one order.
 
-        Parameters
-        ----------
-        group_size : int
-            In [1, 1000], as for `get_epsilon`.
+        Args:
+            group_size: In [1, 1000], as for `get_epsilon`.
 
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> round(PLDAccountant().compose(Gaussian(1.0)).get_advantage(), 6)
         0.382925
@@ -128,20 +106,10 @@ class Risks(Ledger[Part]):
     def get_bayes_risk(self, prior: float = 0.5, *, group_size: int = 1) -> float:
         """Return the least probability of error of a test, rounded down.
 
-        Parameters
-        ----------
-        prior : float
-            Probability in [0, 1] that the record is there.
-        group_size : int
-            In [1, 1000], as for `get_epsilon`.
+        Args:
+            prior: Probability in [0, 1] that the record is there.
+            group_size: In [1, 1000], as for `get_epsilon`.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If ``prior`` is not a number in [0, 1], or ``group_size`` not allowed.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> round(PLDAccountant().compose(Gaussian(1.0)).get_bayes_risk(), 6)
         0.308538

@@ -43,16 +43,11 @@ def beta_from_curves(
 ) -> Array:
     """Return f at every alpha, rounded down.
 
-    Parameters
-    ----------
-    alpha : array
-        In [0, 1].
-    tested, other : callable
-        The curves of both directions, rounded up, at epsilons >= 0.
-    half : callable
-        Returns about where the worse delta is 1/2; asked where that is above 0.
-    rtol : float
-        How far below f results may be, relatively, where f is smooth and not tiny.
+    Args:
+        alpha: In [0, 1].
+        tested, other: The curves of both directions, rounded up, at epsilons >= 0.
+        half: Returns about where the worse delta is 1/2; asked where that is above 0.
+        rtol: How far below f results may be, relatively, where f is smooth and not tiny.
     """
     lines = Lines(tested, other)
     lines.add(np.zeros(1))
@@ -209,14 +204,10 @@ CLOSEST = 1e-12  # epsilons closer than this, relatively, are one
 class Lines:
     """Lines in ascending order of epsilon.
 
-    Attributes
-    ----------
-    epsilon : array
-        Of either sign.
-    lost : array
-        delta, rounded up: of the tested direction, below 0 of the other one.
-    mu : array
-        About the mu of Gaussian noise with that delta.
+    Attributes:
+        epsilon (array): Of either sign.
+        lost (array): delta, rounded up: of the tested direction, below 0 of the other one.
+        mu (array): About the mu of Gaussian noise with that delta.
     """
 
     def __init__(self, tested: Curve, other: Curve) -> None:

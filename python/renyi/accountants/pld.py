@@ -67,20 +67,12 @@ MOST_STEPS_BY_LAW = 10**6  # of an epoch of random allocation
 class PLDAccountant(Accountant[Part]):
     """Accountant of the exact privacy curve.
 
-    Parameters
-    ----------
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours: one has a record more, or one record differs (noise has to
-        hide twice the sensitivity then), or one record is replaced by one that contributes nothing.
-        Both directions are evaluated and the worse one reported.
+    Args:
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours: one
+            has a record more, or one record differs (noise has to hide twice the sensitivity then),
+            or one record is replaced by one that contributes nothing. Both directions are evaluated
+            and the worse one reported.
 
-    Raises
-    ------
-    ValueError
-        If the adjacency is unknown.
-
-    Notes
-    -----
     Equal steps merge: memory and time grow with the number of distinct steps only. Every method
     reads the same certified brackets, and single numbers and arrays are their upper ends, where
     these are wide never above what `RDPAccountant` proves of the same composition: of the curve of
@@ -103,14 +95,10 @@ class PLDAccountant(Accountant[Part]):
     that moves further. Of the mechanisms that have none a chain of neighbours is composed with the
     rest, seconds for hundreds of records.
 
-    References
-    ----------
-    Alghamdi et al. 2023, arXiv 2208.09595, Theorem 3.1 (the inversion integral). Zhu, Dong, Wang
-    2022, arXiv 2106.08567 (dominating pairs). Doroshenko et al. 2022, arXiv 2207.04380 (connecting
-    the dots).
+    Source: Alghamdi et al. 2023, arXiv 2208.09595, Theorem 3.1 (the inversion integral). Zhu, Dong,
+    Wang 2022, arXiv 2106.08567 (dominating pairs). Doroshenko et al. 2022, arXiv 2207.04380
+    (connecting the dots).
 
-    Examples
-    --------
     >>> from renyi import Gaussian, PLDAccountant, PoissonSampled
     >>> accountant = PLDAccountant().compose(PoissonSampled(Gaussian(1.1), 0.004), 15_000)
     >>> round(accountant.get_epsilon(1e-5), 6)
@@ -382,11 +370,7 @@ class PLDAccountant(Accountant[Part]):
     # What the protocol asks for besides.
 
     def _epsilons_after(
-        self,
-        delta: float,
-        mechanism: Mechanism,
-        times: list[int],
-        direction: DirectionName | None,
+        self, delta: float, mechanism: Mechanism, times: list[int], direction: DirectionName | None
     ) -> Array:
         repeated = self._blank().compose(mechanism)
         result = np.zeros(len(times))
@@ -420,17 +404,12 @@ class PLDAccountant(Accountant[Part]):
         error: the trade-off function is at least ``G_mu(alpha + gamma) - gamma``. ``mu`` alone may
         understate the privacy loss.
 
-        Raises
-        ------
-        ValueError
-            If steps of several kinds, other mechanisms, or replaced records make neither apply.
+        Raises:
+            ValueError: If steps of several kinds, other mechanisms, or replaced records make
+                neither apply.
 
-        References
-        ----------
-        Dong, Roth, Su 2022, arXiv 1905.02383, Corollary 3.3 and Section 3.3.
+        Source: Dong, Roth, Su 2022, arXiv 1905.02383, Corollary 3.3 and Section 3.3.
 
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> round(PLDAccountant().compose(Gaussian(2.0), 4).get_gdp_mu().mu, 9)
         1.0
@@ -540,13 +519,10 @@ class Narrowed:
 class WorseCurve:
     """The larger of what some directions lose.
 
-    Parameters
-    ----------
-    sides : list of Side
-        One or both.
-    renyi : callable
-        Returns the curve by Rényi divergences, above this one, if there is one: what wide upper
-        ends are lowered to.
+    Args:
+        sides: One or both.
+        renyi: Returns the curve by Rényi divergences, above this one, if there is one: what wide
+            upper ends are lowered to.
     """
 
     def __init__(self, sides: list[Side], renyi: Callable[[], Curve | None]) -> None:

@@ -4,11 +4,9 @@ What it reports is rounded outward: epsilon and delta are never below the exact 
 guarantee they stand for.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,28 +47,18 @@ Part = SampledStep | Failure | RenyiPart
 class RDPAccountant(Accountant[Part]):
     """Accountant of Rényi divergences.
 
-    Parameters
-    ----------
-    orders : iterable of float, optional
-        Orders to choose from, each in (1, 1e6]. By default the best real order is found, which is
-        never worse than any list.
-    conversion : {"optimal", "balle", "asoodeh", "mironov"}
-        From Rényi-DP to (epsilon, delta): the optimal value of each order (Asoodeh et al. 2020; the
-        default, never above the others), Balle et al. 2020 Theorem 21 (the same as Canonne, Kamath,
-        Steinke 2020 Proposition 12), the smaller of that and Asoodeh's closed form, or Mironov 2017
-        Proposition 3.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours: one has a record more, or one record differs (noise has to
-        hide twice the sensitivity then), or one record is replaced by one that contributes nothing.
+    Args:
+        orders: Orders to choose from, each in (1, 1e6]. By default the best real order is found,
+            which is never worse than any list.
+        conversion ({"optimal", "balle", "asoodeh", "mironov"}): From Rényi-DP to (epsilon, delta):
+            the optimal value of each order (Asoodeh et al. 2020; the default, never above the
+            others), Balle et al. 2020 Theorem 21 (the same as Canonne, Kamath, Steinke 2020
+            Proposition 12), the smaller of that and Asoodeh's closed form, or Mironov 2017
+            Proposition 3.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours: one
+            has a record more, or one record differs (noise has to hide twice the sensitivity then),
+            or one record is replaced by one that contributes nothing.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If orders are empty, not real numbers or outside (1, 1e6], or the conversion or adjacency
-        is unknown.
-
-    Notes
-    -----
     Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate,
     noise multiplier) pairs, or mechanisms, only. The Rényi divergences of Poisson-sampled Gaussian
     steps are exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative;
@@ -80,8 +68,6 @@ class RDPAccountant(Accountant[Part]):
     Mechanisms that fail with some probability, `ApproxDP`, are accounted as what they are
     otherwise, and the probabilities are taken off delta.
 
-    Examples
-    --------
     >>> from renyi import Gaussian, PoissonSampled, RDPAccountant
     >>> accountant = RDPAccountant().compose(PoissonSampled(Gaussian(1.1), 0.004), 15_000)
     >>> round(accountant.get_epsilon(1e-5), 6)
@@ -168,31 +154,20 @@ class RDPAccountant(Accountant[Part]):
             f"directions, got {direction!r}"
         )
 
-    # A single number needs no arrays: they cost as much as half the answer.
-    def _epsilon_ends(
+    def _ends(
         self,
-        delta: npt.ArrayLike | float,
+        wanted: Literal["epsilon", "delta"],
+        given: npt.ArrayLike | float,
         direction: DirectionName | None,
         rtol: float,
         group_size: int,
+        attained: bool = False,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        if not isinstance(delta, float) or direction is not None or group_size != 1:
-            return super()._epsilon_ends(delta, direction, rtol, group_size)
+        # A single number needs no arrays: they cost as much as half the answer.
+        if not isinstance(given, float) or direction is not None or group_size != 1:
+            return super()._ends(wanted, given, direction, rtol, group_size, attained)
         rtol_of(rtol)
-        value, floor, _ = self._epsilon(delta)
-        return floor, value
-
-    def _delta_ends(
-        self,
-        epsilon: npt.ArrayLike | float,
-        direction: DirectionName | None,
-        rtol: float,
-        group_size: int,
-    ) -> tuple[float, float] | tuple[Array, Array]:
-        if not isinstance(epsilon, float) or direction is not None or group_size != 1:
-            return super()._delta_ends(epsilon, direction, rtol, group_size)
-        rtol_of(rtol)
-        value, floor, _ = self._delta(epsilon)
+        value, floor, _ = self._epsilon(given) if wanted == "epsilon" else self._delta(given)
         return floor, value
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
@@ -260,25 +235,11 @@ class RDPAccountant(Accountant[Part]):
         return min(max(order, 1.0 + 2.0**-36), LARGEST_ORDER)  # next to Kullback and Leibler's
 
     def get_rdp(self, orders: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the Rényi-DP of the composition at each order, rounded up.
+        """Return the Rényi-DP at each order, rounded up; infinity where a mechanism may fail.
 
-        Parameters
-        ----------
-        orders : array_like of float
-            Orders in [1, 1e6], of any shape; 1 is the Kullback-Leibler divergence.
+        Args:
+            orders: Orders in [1, 1e6], of any shape; 1 is the Kullback-Leibler divergence.
 
-        Returns
-        -------
-        ndarray of float64
-            Of the same shape; infinity where a mechanism may fail.
-
-        Raises
-        ------
-        ValueError
-            If an order is outside [1, 1e6].
-
-        Examples
-        --------
         >>> from renyi import Gaussian
         >>> RDPAccountant().compose(Gaussian(2.0), 4).get_rdp([2.0, 8.0]).round(6)
         array([1., 4.])
@@ -289,23 +250,12 @@ class RDPAccountant(Accountant[Part]):
     def get_approximate_rdp(self, orders: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], float]:
         """Return the Rényi-DP at each order unless something fails, and how likely that is.
 
-        Parameters
-        ----------
-        orders : array_like of float
-            Orders in [1, 1e6], of any shape.
+        Args:
+            orders: Orders in [1, 1e6], of any shape.
 
-        Returns
-        -------
-        ndarray of float64, float
+        Returns:
             Both rounded up; the probability is 0 unless an `ApproxDP` was composed.
 
-        Raises
-        ------
-        ValueError
-            If an order is outside [1, 1e6].
-
-        Examples
-        --------
         >>> from renyi import ApproxDP
         >>> accountant = RDPAccountant().compose(ApproxDP(1.0, 1e-6), 10)
         >>> rdp, failing = accountant.get_approximate_rdp([2.0])

@@ -16,8 +16,6 @@ at the stated confidence.
 (1.9, 1.0)
 """
 
-from __future__ import annotations
-
 from renyi.audit._claims import Audit
 from renyi.audit._figures import plot_attack, plot_power
 from renyi.audit._many_runs import ManyRuns, SequentialRuns, binomial_interval
@@ -35,7 +33,4 @@ __all__ = [
     "plot_attack",
     "plot_power",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

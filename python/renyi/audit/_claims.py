@@ -23,7 +23,7 @@ import numpy.typing as npt
 from renyi import special
 from renyi._search import bisected
 from renyi._validation import (
-    Range,
+    BETWEEN,
     array_of,
     epsilon_of,
     integer_of,
@@ -75,17 +75,15 @@ def generator_of(given: Source) -> np.random.Generator:
 
 def failing_of(confidence: Any) -> float:
     """Return the probability, rounded down, with which a bound may be wrong."""
-    number = number_in(confidence, "confidence", Range(0.0, 1.0, "()"))
+    number = number_in(confidence, "confidence", BETWEEN)
     return (1.0 - number) * (1.0 - 2.0**-52)  # two roundings
 
 
 class Curve:
     """A trade-off function that is its own inverse, from below.
 
-    Parameters
-    ----------
-    epsilon, delta : array
-        The guarantees that it is made of, ``epsilon`` ascending from at least 0.
+    Args:
+        epsilon, delta: The guarantees that it is made of, ``epsilon`` ascending from at least 0.
     """
 
     def __init__(self, epsilon: Scores, delta: Scores) -> None:
@@ -174,27 +172,12 @@ class Audit:
         self._tests = tests  # each with its share of the probability to fail; in all at most 1
 
     def epsilon_lower_bound(self, delta: float, *, confidence: float = 0.95) -> float:
-        """Bound epsilon from below, whatever the mechanism.
+        """Bound epsilon from below, whatever the mechanism, rounded down; a smaller one is refuted.
 
-        Parameters
-        ----------
-        delta : float
-            In [0, 1].
-        confidence : float
-            In (0, 1), of the bound.
+        Args:
+            delta: In [0, 1].
+            confidence: In (0, 1), of the bound.
 
-        Returns
-        -------
-        float
-            At least 0, rounded down. A smaller epsilon at ``delta`` is refuted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
-
-        Examples
-        --------
         >>> from renyi.audit import ManyRuns
         >>> ManyRuns([1.0] * 100, [0.0] * 100).epsilon_lower_bound(1e-5) > 2.0
         True
@@ -203,29 +186,15 @@ class Audit:
         return self._largest(lambda epsilon: Curve.of_pair(epsilon, share), confidence)
 
     def mu_lower_bound(self, *, confidence: float = 0.95) -> float:
-        """Bound the mu of Gaussian differential privacy from below.
+        """Bound the mu of Gaussian differential privacy, rounded down; a smaller one is refuted.
 
         For mechanisms that are mu-Gaussian for some mu: Gaussian noise, composed, without sampling.
         Then ``special.gaussian_epsilon_lower(mu, delta)`` bounds epsilon at any delta. Of others it
         refutes mu and says nothing of epsilon: see `parameter_bound`.
 
-        Parameters
-        ----------
-        confidence : float
-            In (0, 1), of the bound.
+        Args:
+            confidence: In (0, 1), of the bound.
 
-        Returns
-        -------
-        float
-            At least 0, rounded down. A smaller mu is refuted.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
-
-        Examples
-        --------
         >>> from renyi.audit import ManyRuns
         >>> rng = np.random.default_rng(1)
         >>> audit = ManyRuns(rng.normal(1.0, 1.0, 20_000), rng.normal(0.0, 1.0, 20_000))
@@ -243,31 +212,22 @@ class Audit:
     ) -> float | None:
         """Return the value next to which a mechanism with one parameter is refuted.
 
-        Parameters
-        ----------
-        mechanism : callable
-            Returns what the run is said to be for a value, such as ``lambda sigma:
-            PoissonSampled(Gaussian(sigma), 0.01) * 1000``. From one end of the range to the other
-            it must reveal more and more, or less and less.
-        between : tuple of two float
-            The range of values.
-        confidence : float
-            In (0, 1), of the bound.
+        Args:
+            mechanism: Returns what the run is said to be for a value, such as ``lambda sigma:
+                PoissonSampled(Gaussian(sigma), 0.01) * 1000``. From one end of the range to the
+                other it must reveal more and more, or less and less.
+            between: The range of values.
+            confidence: In (0, 1), of the bound.
 
-        Returns
-        -------
-        float or None
+        Returns:
             A value that is refuted, with all that reveal less; one next to it, towards more, is
             not, unless it is the end. None: nothing in the range is refuted. A lower bound of
             epsilon is ``PLDAccountant().compose(mechanism(value)).get_epsilon_bounds(delta)[0]``.
 
-        Raises
-        ------
-        TypeError, ValueError, UnsupportedMechanismError
-            If an argument is not as above, or a mechanism that `renyi.PLDAccountant` does not take.
+        Raises:
+            TypeError, ValueError, UnsupportedMechanismError: If an argument is not as above, or a
+                mechanism that `renyi.PLDAccountant` does not take.
 
-        Examples
-        --------
         >>> from renyi import Gaussian
         >>> from renyi.audit import OneRun
         >>> rng = np.random.default_rng(1)
@@ -305,20 +265,11 @@ class Audit:
     ) -> bool:
         """Return whether the scores refute what was reported.
 
-        Parameters
-        ----------
-        claim : accountant, or tuple of epsilon and delta
-            As of `p_value`.
-        confidence : float
-            In (0, 1): a claim that is right is refuted with probability at most 1 - confidence.
+        Args:
+            claim (accountant, or tuple of epsilon and delta): As of `p_value`.
+            confidence: In (0, 1): a claim that is right is refuted with probability at most 1 -
+                confidence.
 
-        Raises
-        ------
-        TypeError, ValueError
-            As of `p_value`, or if the confidence is not as above.
-
-        Examples
-        --------
         >>> from renyi.audit import ManyRuns
         >>> ManyRuns([1.0] * 100, [0.0] * 100).refutes((1.0, 1e-5))
         True
@@ -328,24 +279,18 @@ class Audit:
     def p_value(self, claim: Accountant[Any] | tuple[float, float]) -> float:
         """Bound the probability of such scores if the run were as private as is claimed.
 
-        Parameters
-        ----------
-        claim : accountant, or tuple of epsilon and delta
-            What was reported, under the addition and removal of a record. All of an accountant's
-            trade-off function is tested, which refutes more than any epsilon and delta of it.
+        Args:
+            claim (accountant, or tuple of epsilon and delta): What was reported, under the addition
+                and removal of a record. All of an accountant's trade-off function is tested, which
+                refutes more than any epsilon and delta of it.
 
-        Returns
-        -------
-        float
+        Returns:
             At most 1, rounded up by at most a tenth. A claim with a small one is refuted.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the claim is not as above, or the accountant's adjacency is "replace_one".
+        Raises:
+            TypeError, ValueError: If the claim is not as above, or the accountant's adjacency is
+                "replace_one".
 
-        Examples
-        --------
         >>> from renyi.audit import ManyRuns
         >>> audit = ManyRuns([1.0] * 100, [0.0] * 100)
         >>> audit.p_value((1.0, 1e-5)) < 1e-9
@@ -371,24 +316,13 @@ class Audit:
     ) -> int:
         """Count how many audits of the same size would refute a claim, by the best scores.
 
-        Parameters
-        ----------
-        claim, truth : accountant, or tuple of epsilon and delta
-            What was reported, and what the runs are.
-        repeats : int
-            Audits to draw, at least 1.
-        confidence : float
-            In (0, 1), of each.
-        generator : numpy.random.Generator or SecureGenerator, optional
-            By default a new one of NumPy's. Thresholds of `ManyRuns` are left out.
+        Args:
+            claim, truth (accountant, or tuple of epsilon and delta): What was reported, and what
+                the runs are.
+            repeats: Audits to draw, at least 1.
+            confidence: In (0, 1), of each.
+            generator: By default a new one of NumPy's. Thresholds of `ManyRuns` are left out.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
-
-        Examples
-        --------
         >>> from renyi import Gaussian, PLDAccountant
         >>> from renyi.audit import ManyRuns
         >>> audit = ManyRuns([1.0] * 200, [0.0] * 200)

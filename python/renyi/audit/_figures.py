@@ -40,40 +40,22 @@ def plot_power(
     share are the lower bound that the scores have given and the reported epsilon: a truth further
     right than where the line is near 1 would hardly have been missed by the best attack.
 
-    Parameters
-    ----------
-    audit : ManyRuns, SequentialRuns or OneRun
-        Its size is taken, and its lower bound of epsilon.
-    claim : PLDAccountant or RDPAccountant
-        What was reported.
-    truths : iterable of PLDAccountant or RDPAccountant
-        At least one: what the run may be instead, such as the same with less noise, the most
-        private first; up to the first that every audit finds.
-    delta : float
-        At which each is shown by its epsilon.
-    confidence : float
-        In (0, 1), of the bound, of each audit, and of the band at each truth (Clopper, Pearson).
-    repeats : int
-        Audits of each truth.
-    generator : numpy.random.Generator or SecureGenerator, optional
-        By default one of NumPy's with a fixed seed: the figure of an audit is always the same.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+    Args:
+        audit: Its size is taken, and its lower bound of epsilon.
+        claim: What was reported.
+        truths: At least one: what the run may be instead, such as the same with less noise, the
+            most private first; up to the first that every audit finds.
+        delta: At which each is shown by its epsilon.
+        confidence: In (0, 1), of the bound, of each audit, and of the band at each truth (Clopper,
+            Pearson).
+        repeats: Audits of each truth.
+        generator: By default one of NumPy's with a fixed seed: the figure of an audit is always the
+            same.
+        ax: Where to draw; by default a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        With the line in it.
+    Raises:
+        ImportError: Without matplotlib.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-    ImportError
-        Without matplotlib.
-
-    Examples
-    --------
     >>> from renyi import Gaussian, PLDAccountant
     >>> from renyi.audit import ManyRuns
     >>> rng = np.random.default_rng(1)
@@ -134,34 +116,19 @@ def plot_attack(
     threshold lie in the band together, with the confidence that is asked for; only a guarantee
     that lies above the band somewhere is refuted, not one above the line.
 
-    Parameters
-    ----------
-    present, absent : array of shape (n,)
-        Scores of independent runs, as for `ManyRuns`. Those of the canaries of one run
-        depend on each other: their line may be drawn, and proves nothing.
-    accountant : PLDAccountant or RDPAccountant
-        What was reported.
-    confidence : float
-        In (0, 1), of the whole band, by the inequality of Dvoretzky, Kiefer and Wolfowitz for
-        either kind of runs (with the constant of Massart 1990, doi 10.1214/aop/1176990746). Where
-        few runs decide, near both ends, `ManyRuns` sees more.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+    Args:
+        present, absent (array of shape (n,)): Scores of independent runs, as for `ManyRuns`. Those
+            of the canaries of one run depend on each other: their line may be drawn, and proves
+            nothing.
+        accountant: What was reported.
+        confidence: In (0, 1), of the whole band, by the inequality of Dvoretzky, Kiefer and
+            Wolfowitz for either kind of runs (with the constant of Massart 1990, doi
+            10.1214/aop/1176990746). Where few runs decide, near both ends, `ManyRuns` sees more.
+        ax: Where to draw; by default a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        With the lines in it.
+    Raises:
+        ImportError: Without matplotlib.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-    ImportError
-        Without matplotlib.
-
-    Examples
-    --------
     >>> from renyi import Gaussian, PLDAccountant
     >>> rng = np.random.default_rng(1)
     >>> scores = rng.normal(1.0, 1.0, 999), rng.normal(0.0, 1.0, 999)

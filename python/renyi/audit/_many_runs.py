@@ -36,27 +36,12 @@ from renyi.audit._claims import Audit, Curve, Scores, Test, failing_of, scores_o
 def binomial_interval(
     successes: int, trials: int, *, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return an interval that holds a probability, from how often it came true.
+    """Return Clopper and Pearson's interval for a probability, from how often it came true.
 
-    Parameters
-    ----------
-    successes, trials : int
-        Successes in [0, trials], trials in [1, 1e8].
-    confidence : float
-        In (0, 1): either end fails with probability at most (1 - confidence) / 2.
+    Args:
+        successes, trials: Successes in [0, trials], trials in [1, 1e8].
+        confidence: In (0, 1): either end fails with probability at most (1 - confidence) / 2.
 
-    Returns
-    -------
-    tuple of float
-        Clopper and Pearson's, rounded outward.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
-
-    Examples
-    --------
     >>> low, high = binomial_interval(8, 10)
     >>> round(low, 4), round(high, 4)
     (0.4439, 0.9748)
@@ -102,23 +87,13 @@ class ManyRuns(Audit):
     Each of several tests has an equal share of the probability to fail (Bonferroni's inequality),
     and the best counts.
 
-    Parameters
-    ----------
-    present, absent : array of shape (n,)
-        A score of each run with the record, and without it; at least 4 of either, not as many of
-        both: the higher, the more it looks as if the record were there. Best is the log-likelihood
-        ratio of what was released.
-    threshold : float or array_like, optional
-        Chosen before the runs. For log-likelihood ratios, the epsilon that is believed to be the
-        smallest is the best.
+    Args:
+        present, absent (array of shape (n,)): A score of each run with the record, and without it;
+            at least 4 of either, not as many of both: the higher, the more it looks as if the
+            record were there. Best is the log-likelihood ratio of what was released.
+        threshold: Chosen before the runs. For log-likelihood ratios, the epsilon that is believed
+            to be the smallest is the best.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If scores or thresholds are not as above.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
     >>> audit = ManyRuns(rng.normal(1.0, 1.0, 100_000), rng.normal(0.0, 1.0, 100_000))
     >>> from renyi import Gaussian, PLDAccountant
@@ -127,8 +102,6 @@ class ManyRuns(Audit):
     >>> bool(0.85 * truth.get_epsilon(1e-2) < bound < truth.get_epsilon(1e-2))
     True
     >>> audit.p_value(truth) > 0.05  # the truth is not refuted; more noise is
-    True
-    >>> audit.p_value(PLDAccountant().compose(Gaussian(1.1))) < 1e-9
     True
     """
 
@@ -156,23 +129,12 @@ class SequentialRuns(Audit):
     the confidence, whatever decides when to stop: a bound that was ever above the truth, at any
     number of runs, is as rare as it says.
 
-    Parameters
-    ----------
-    present, absent : array of shape (n,)
-        Scores so far, as of `ManyRuns`, in the order of the runs. The audit of more runs is made
-        anew; its bounds are never below those of fewer.
+    Args:
+        present, absent (array of shape (n,)): Scores so far, as of `ManyRuns`, in the order of the
+            runs. The audit of more runs is made anew; its bounds are never below those of fewer.
 
-    Raises
-    ------
-    ValueError
-        If scores are not as above.
+    Source: Spending of the probability to fail: Lan, DeMets 1983, doi 10.1093/biomet/70.3.659.
 
-    References
-    ----------
-    Spending of the probability to fail: Lan, DeMets 1983, doi 10.1093/biomet/70.3.659.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
     >>> present, absent = rng.normal(2.0, 1.0, 5000), rng.normal(0.0, 1.0, 5000)
     >>> claim = 1.0, 1e-2  # epsilon and delta; the truth is 5.2
@@ -253,12 +215,9 @@ class _Threshold(NamedTuple):
 class _Order:
     """How many of some scores lie beyond the k-th of the others, and the law of how likely that is.
 
-    Parameters
-    ----------
-    scores, others : array
-        Of either kind of runs.
-    k : int
-        At least 1, below the number of the others.
+    Args:
+        scores, others: Of either kind of runs.
+        k: At least 1, below the number of the others.
     """
 
     def __init__(self, scores: Scores, others: Scores, k: int) -> None:

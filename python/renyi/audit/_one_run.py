@@ -19,32 +19,20 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import FINITE_POSITIVE, integer_of, number_in, one_of
+from renyi._validation import FINITE_POSITIVE, integer_of, number_in, one_of, uses_of
 from renyi.audit._claims import Audit, Curve, Source, generator_of, scores_of, shown
 
 
 def draw_canaries(count: int, generator: Source = None) -> npt.NDArray[np.bool_]:
     """Toss a fair coin for each canary: whether it is in the run.
 
-    Parameters
-    ----------
-    count : int
-        Of canaries, at least 1.
-    generator : numpy.random.Generator or SecureGenerator, optional
-        By default a new `renyi.noise.SecureGenerator`.
+    Args:
+        count: Of canaries, at least 1.
+        generator: By default a new `renyi.noise.SecureGenerator`.
 
-    Returns
-    -------
-    array of bool, of shape (count,)
-        It must be kept secret from the maker of the scores.
+    Returns:
+        array of bool, of shape (count,): It must be kept secret from the maker of the scores.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
     >>> draw_canaries(1000).shape
     (1000,)
     """
@@ -66,36 +54,21 @@ def dirac_gradients(
     sum of all updates, against the sense of the descent (Nasr et al. 2023, arXiv 2302.07956;
     Steinke, Nasr, Jagielski 2023, arXiv 2305.08846).
 
-    Parameters
-    ----------
-    count, dimension : int
-        Of canaries, and of all parameters: ``count <= dimension``.
-    norm : float
-        Of each, positive and finite; the clipping norm is the strongest.
-    dtype : dtype
-        Of floating-point numbers.
-    generator : numpy.random.Generator or SecureGenerator, optional
-        By default a new `renyi.noise.SecureGenerator`.
+    Args:
+        count, dimension: Of canaries, and of all parameters: ``count <= dimension``.
+        norm: Of each, positive and finite; the clipping norm is the strongest.
+        dtype: Of floating-point numbers.
+        generator: By default a new `renyi.noise.SecureGenerator`.
 
-    Returns
-    -------
-    array of shape (count, dimension)
-        For a list of parameters, to be split like them.
+    Returns:
+        array of shape (count, dimension): For a list of parameters, to be split like them.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
     >>> rows = dirac_gradients(3, 10, norm=0.5)
     >>> rows.sum(axis=1)
     array([0.5, 0.5, 0.5])
     """
-    rows, entries = integer_of(count, "count", 1), integer_of(dimension, "dimension", 1)
-    if rows > entries:
-        raise ValueError(f"count must be an integer in [1, {entries}], got {count!r}")
+    entries = integer_of(dimension, "dimension", 1)
+    rows = uses_of(count, "count", 1, entries)
     kind = np.dtype(dtype)
     if kind.kind != "f":
         raise TypeError(f"dtype must be one of floating-point numbers, got {dtype!r}")
@@ -114,22 +87,11 @@ def mislabelled(
     A model that has learnt the wrong label of a record was trained on it: the score is minus the
     loss.
 
-    Parameters
-    ----------
-    labels : array_like of int
-        In [0, classes).
-    classes : int
-        At least 2.
-    generator : numpy.random.Generator or SecureGenerator, optional
-        By default a new `renyi.noise.SecureGenerator`.
+    Args:
+        labels: In [0, classes).
+        classes: At least 2.
+        generator: By default a new `renyi.noise.SecureGenerator`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
     >>> mislabelled([0, 1, 1], 2)
     array([1, 0, 0])
     """
@@ -150,27 +112,20 @@ class OneRun(Audit):
     lowest not, and about the rest nothing is said. Where scores are equal the guesses are taken to
     be as wrong as they can be.
 
-    Parameters
-    ----------
-    scores : array of shape (m,), or mapping
-        One for each canary, at least 4: the higher, the more it looks as if it was in the run.
-    included : array of bool, of shape (m,), or mapping
-        Which canaries were: `draw_canaries`. Two mappings are joined by their keys, the
-        identifiers of canaries, in any order.
-    guesses : int or list of int, optional
-        How many canaries to guess about, in [1, m], chosen before the run; of several numbers each
-        has an equal share of the probability to fail, and the best counts. By default m, m / 2,
-        m / 4, ... down to 32.
-    sides : {"both", "in"}
-        Whether canaries with low scores are guessed, too, or those with high scores only.
+    Args:
+        scores (array of shape (m,), or mapping): One for each canary, at least 4: the higher, the
+            more it looks as if it was in the run.
+        included (array of bool, of shape (m,), or mapping): Which canaries were: `draw_canaries`.
+            Two mappings are joined by their keys, the identifiers of canaries, in any order.
+        guesses: How many canaries to guess about, in [1, m], chosen before the run; of several
+            numbers each has an equal share of the probability to fail, and the best counts. By
+            default m, m / 2, m / 4, ... down to 32.
+        sides ({"both", "in"}): Whether canaries with low scores are guessed, too, or those with
+            high scores only.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, or identifiers are not the same.
+    Raises:
+        ValueError: If identifiers are not the same.
 
-    Examples
-    --------
     >>> from renyi.audit import draw_canaries
     >>> rng = np.random.default_rng(1)
     >>> included = draw_canaries(10_000, rng)

@@ -5,8 +5,6 @@
 budget or a limit is exceeded, 4 where the output cannot be written, 130 where it was interrupted.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import os
@@ -43,8 +41,6 @@ WORDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (default: ``sys.argv[1:]``) and return the exit code.
 
-    Examples
-    --------
     >>> main(["steps", "--noise-multiplier", "1", "--sample-rate", "2"])
     2
     """

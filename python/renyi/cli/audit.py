@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from renyi._adjacency import ADJACENCIES
 from renyi._rounding import round_down, round_up
-from renyi.cli import output
+from renyi.cli import guarantee, output, runs
 from renyi.cli.files import read_mechanism, read_text, single
-from renyi.cli.guarantee import emit_data
 from renyi.cli.options import UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import curve_accountant, require, runs
 
 if TYPE_CHECKING:
     from renyi import PLDAccountant
@@ -36,7 +34,7 @@ RANGE = 5.0  # of noise multipliers, times and over what was reported
 
 def audit(options: argparse.Namespace) -> int:
     """Lower bounds of epsilon from the scores in a file, and a test of what was reported."""
-    require(options, "delta")
+    runs.require(options, "delta")
     if options.one_run and options.sequential:
         raise UsageError("--one-run excludes --sequential: one run has no later ones")
     if options.sides != "both" and not options.one_run:
@@ -53,7 +51,7 @@ def audit(options: argparse.Namespace) -> int:
         _draw(options, made, claim)
     p_values = [row["p_value"] for row in records if row.get("p_value") is not None]
     refuted = any(p <= 1.0 - float(options.confidence) for p in p_values)
-    if not emit_data(options, records, {"scores": counted}):
+    if not guarantee.emit_data(options, records, {"scores": counted}):
         _print(options, records, counted, refuted)
     return int(refuted)
 
@@ -70,11 +68,11 @@ def _claim(options: argparse.Namespace) -> PLDAccountant | None:
     if not of_run:
         return None
     single(options, "noise_multiplier")
-    every = runs(options)
+    every = runs.every(options)
     if len(every) != 1:
         raise UsageError(f"what was reported must be one run, got {len(every)}")
     options.steps_of_run = every[0]
-    return curve_accountant(options, every[0])
+    return runs.curve_accountant(options, every[0])
 
 
 def _audit(options: argparse.Namespace) -> tuple[Audit, str]:
@@ -124,7 +122,7 @@ def _record(
         )
         record |= {"noise_multiplier_upper_bound": most, "epsilon_of_that_noise": 0.0}
         if most is not None:
-            limit = curve_accountant(options, {**run, "noise_multiplier": most})
+            limit = runs.curve_accountant(options, {**run, "noise_multiplier": most})
             record["epsilon_of_that_noise"] = limit.get_epsilon_bounds(delta)[0]
     return record
 
@@ -137,7 +135,7 @@ def _draw(options: argparse.Namespace, made: Audit, claim: PLDAccountant) -> Non
     if options.noise_multiplier is not None:
         run, noise = options.steps_of_run, single(options, "noise_multiplier")
         truths = [
-            curve_accountant(options, {**run, "noise_multiplier": noise * share})
+            runs.curve_accountant(options, {**run, "noise_multiplier": noise * share})
             for share in LESS_NOISE
         ]
     else:

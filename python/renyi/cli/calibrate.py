@@ -4,8 +4,6 @@ What is printed is checked: the rounded number is put back into the accountant, 
 printed with it.
 """
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable, Mapping
@@ -15,35 +13,9 @@ from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
 from renyi._rounding import round_double, round_down, round_up
-from renyi.cli import output
-from renyi.cli.guarantee import (
-    data_facts,
-    emit_data,
-    input_column,
-    print_notes,
-    print_sweep,
-    varying,
-)
+from renyi.cli import correlated, guarantee, output, runs
 from renyi.cli.options import IN_EPOCHS, POISSON, UsageError
 from renyi.cli.output import Column, grouped, plain
-from renyi.cli.runs import (
-    assumptions_in_words,
-    batches_of_epoch,
-    bracket_in_words,
-    check_method,
-    combinations,
-    method_in_words,
-    most_steps,
-    plan_settings,
-    price,
-    remarks,
-    renyi_options,
-    require,
-    runs,
-    samplings,
-    scheme_of,
-    statement,
-)
 
 Inputs = dict[str, Any]
 Solver = Callable[[Inputs, Inputs], float | int]
@@ -66,17 +38,19 @@ def noise(options: argparse.Namespace) -> int:
     """Smallest noise multiplier."""
     from renyi import calibrate_noise_multiplier
 
-    require(options, "target_epsilon", "delta")
+    if options.strategy is not None:
+        return correlated.noise(options)
+    runs.require(options, "target_epsilon", "delta")
 
     def solve(cell: Inputs, method: Inputs) -> float:
-        if scheme_of(options) != POISSON:
+        if runs.scheme_of(options) != POISSON:
             return _noise_of_plan(options, cell, method["accountant"])
         run = {name: cell[name] for name in ("sample_rate", "steps")}
         return calibrate_noise_multiplier(
             **_target(cell), **run, tolerance=_tolerance(options), **method
         )
 
-    cells = runs(options, **_targets(options))
+    cells = runs.every(options, **_targets(options))
     return _calibrate(options, cells, "noise_multiplier", solve, round_up)
 
 
@@ -84,16 +58,16 @@ def steps(options: argparse.Namespace) -> int:
     """Largest number of steps."""
     from renyi import calibrate_steps
 
-    require(options, "target_epsilon", "delta", "noise_multiplier")
+    runs.require(options, "target_epsilon", "delta", "noise_multiplier")
 
     def solve(cell: Inputs, method: Inputs) -> int:
-        if scheme_of(options) != POISSON:
-            return most_steps(options, cell, method["accountant"])
+        if runs.scheme_of(options) != POISSON:
+            return runs.most_steps(options, cell, method["accountant"])
         run = {name: cell[name] for name in ("noise_multiplier", "sample_rate")}
         return int(calibrate_steps(**_target(cell), **run, **method))
 
-    every = combinations({**_targets(options), "noise_multiplier": options.noise_multiplier})
-    cells = [{**cell, **sampling} for cell in every for _, sampling in samplings(options)]
+    every = runs.combinations({**_targets(options), "noise_multiplier": options.noise_multiplier})
+    cells = [{**cell, **sampling} for cell in every for _, sampling in runs.samplings(options)]
     return _calibrate(options, cells, "steps", solve)
 
 
@@ -101,7 +75,7 @@ def rate(options: argparse.Namespace) -> int:
     """Largest sampling rate."""
     from renyi import calibrate_sample_rate
 
-    require(options, "target_epsilon", "delta", "noise_multiplier", "steps")
+    runs.require(options, "target_epsilon", "delta", "noise_multiplier", "steps")
     given = {**_targets(options), "noise_multiplier": options.noise_multiplier}
     given["steps"] = [int(count) for count in options.steps]
     if options.dataset_size is not None:
@@ -113,7 +87,7 @@ def rate(options: argparse.Namespace) -> int:
             **_target(cell), **run, tolerance=_tolerance(options), **method
         )
 
-    return _calibrate(options, combinations(given), "sample_rate", solve, round_down)
+    return _calibrate(options, runs.combinations(given), "sample_rate", solve, round_down)
 
 
 def _calibrate(
@@ -124,19 +98,19 @@ def _calibrate(
     rounded: Callable[[float, int], str] | None = None,
 ) -> int:
     """Solve every cell, check the number that will be printed, and print."""
-    check_method(options)
+    runs.check_method(options)
     if options.json or options.csv:
         rounded = None
     records = [_solved(options, cell, wanted, solve, rounded) for cell in output.progress(cells)]
     texts = [record.pop("text") for record in records]
-    if emit_data(options, records, data_facts(options)):
+    if guarantee.emit_data(options, records, guarantee.data_facts(options)):
         return 0
     if len(records) == 1:
         _print_one(options, records[0], wanted, texts[0])
         return 0
     shown = [{**record, "text": text} for record, text in zip(records, texts, strict=True)]
     given = [key for key in INPUTS if key in cells[0] or key == "target_epsilon"]
-    columns = [input_column(key) for key in varying(shown, given)]
+    columns = [guarantee.input_column(key) for key in guarantee.varying(shown, given)]
     columns.append(Column("text", wanted.replace("_", " "), str))
     if "expected_batch_size" in shown[0]:
         columns.append(Column("expected_batch_size", "batch size", plain))
@@ -146,8 +120,10 @@ def _calibrate(
     columns.append(Column("spent", "epsilon spent", str))
     if _has_beside(options):
         columns.append(Column("beside", f"{NOUNS[wanted]} by Renyi-DP", str))
-    print_sweep(options, shown, columns, given)
-    print_notes(sorted({note for record in records for note in _limits(options, wanted, record)}))
+    guarantee.print_sweep(options, shown, columns, given)
+    guarantee.print_notes(
+        sorted({note for record in records for note in _limits(options, wanted, record)})
+    )
     return 0
 
 
@@ -160,7 +136,7 @@ def _solved(
 ) -> Inputs:
     """Return the record of one target: its answer as printed, and the price of that."""
     target, run = cell["epsilon"], {key: value for key, value in cell.items() if key != "epsilon"}
-    by_renyi = {"accountant": "rdp", **renyi_options(options)}
+    by_renyi = {"accountant": "rdp", **runs.renyi_options(options)}
     exactly = {"accountant": "pld", "adjacency": options.adjacency}
     run[wanted] = solve(cell, by_renyi if options.accountant == "rdp" else exactly)
     text = plain(run[wanted])
@@ -174,7 +150,7 @@ def _solved(
             "spends more"
         )
     record = {"target_epsilon": target, **run}
-    record.update(price(options, run, "delta", run["delta"]))
+    record.update(runs.price(options, run, "delta", run["delta"]))
     if record["epsilon"] > target:
         raise RuntimeError(f"{wanted} {text} spends {record['epsilon']}, more than {target}")
     record.update(_sizes(options, wanted, record))
@@ -206,21 +182,18 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
     if f"{wanted}_rdp" in record:
         print(f"{NOUNS[wanted]} by Renyi-DP = {_beside(options, record, wanted)}")
     print()
-    run = {
-        key: value
-        for key, value in record.items()
-        if wanted != "sample_rate" or key != "dataset_size"
-    }
-    output.print_paragraph(statement(options, run, spent, plain(record["delta"])))
-    output.print_facts("Assumes", assumptions_in_words(options, run))
-    certified = {"certified": bracket_in_words(options, record, "epsilon")}
-    output.print_facts("Computed", {**method_in_words(options, record), **certified})
-    print_notes([*_limits(options, wanted, record), *remarks(options, record)])
+    hidden = "dataset_size" if wanted == "sample_rate" else None
+    run = {key: value for key, value in record.items() if key != hidden}
+    output.print_paragraph(runs.statement(options, run, spent, plain(record["delta"])))
+    output.print_facts("Assumes", runs.assumptions_in_words(options, run))
+    certified = {"certified": runs.bracket_in_words(options, record, "epsilon")}
+    output.print_facts("Computed", {**runs.method_in_words(options, record), **certified})
+    guarantee.print_notes([*_limits(options, wanted, record), *runs.remarks(options, record)])
 
 
 def _has_beside(options: argparse.Namespace) -> bool:
     """Return whether Renyi-DP is asked, too, for comparison."""
-    poisson = scheme_of(options) == POISSON and options.adjacency != "replace_one"
+    poisson = runs.scheme_of(options) == POISSON and options.adjacency != "replace_one"
     return bool(options.accountant == "pld" and poisson)
 
 
@@ -253,7 +226,7 @@ def _noise_of_plan(options: argparse.Namespace, cell: Inputs, accountant: str) -
         accountant=accountant,  # type: ignore[arg-type]
         tolerance=max(_tolerance(options), 1e-5),
         steps=cell["steps"],
-        **plan_settings(options, cell),
+        **runs.plan_settings(options, cell),
     )
     return plan.noise_multiplier
 
@@ -265,12 +238,8 @@ def _tolerance(options: argparse.Namespace) -> float:
 
 def _spent(record: Inputs, digits: int) -> str:
     """Return the guarantee, rounded up but not beyond the target that it is known to meet."""
-    text = round_up(record["epsilon"], digits)
-    return (
-        text
-        if Decimal(text) <= Decimal(record["target_epsilon"])
-        else plain(record["target_epsilon"])
-    )
+    text, target = round_up(record["epsilon"], digits), record["target_epsilon"]
+    return text if Decimal(text) <= Decimal(target) else plain(target)
 
 
 def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) -> Inputs:
@@ -281,8 +250,8 @@ def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) 
     if wanted == "sample_rate":
         exact = Fraction(Decimal(record["sample_rate"]))
         return {"expected_batch_size": math.floor(exact * size)}
-    if wanted == "steps" and scheme_of(options) in IN_EPOCHS:
-        return {"epochs": record["steps"] / batches_of_epoch(options, record)}
+    if wanted == "steps" and runs.scheme_of(options) in IN_EPOCHS:
+        return {"epochs": record["steps"] / runs.batches_of_epoch(options, record)}
     if wanted == "steps":
         return {"epochs": record["steps"] * record["batch_size"] / size}
     return {}

@@ -9,10 +9,9 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from renyi.cli import output
+from renyi.cli import output, runs
 from renyi.cli.options import UsageError
 from renyi.cli.output import Column, plain
-from renyi.cli.runs import require
 
 if TYPE_CHECKING:
     from renyi.verify import Verification
@@ -30,6 +29,7 @@ POINT_OPTIONS = {
 
 # The curves of the other mechanisms cost seconds where the routes to log A cost milliseconds.
 CURVE_POINTS = 5
+VERDICTS = ("NO", "yes")
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -51,7 +51,7 @@ def verify(options: argparse.Namespace) -> int:
         results[k] = dataclasses.replace(results[k], curves=curves)
     failures = [result for result in results if not result.ok]
     if options.json or options.csv:
-        _print_data(options, results, digits)
+        _print_data(options, results, len(failures))
     else:
         if len(results) == 1:
             _print_point(results[0], digits)
@@ -71,7 +71,7 @@ def _points(options: argparse.Namespace) -> list[Point]:
         return list(random_points(options.random, options.seed or 0))
     if options.seed is not None:
         raise UsageError("--seed needs --random N (a whole number from 1 to 1000000)")
-    require(options, *POINT_OPTIONS)
+    runs.require(options, *POINT_OPTIONS)
     return [
         (float(q), float(sigma), float(order))
         for q in options.sample_rate
@@ -84,34 +84,26 @@ def _rows(result: Verification) -> tuple[list[Record], list[Record]]:
     """Return what tables say of each route, and of each curve with its upper end as the value."""
     routes = [
         {
+            **dataclasses.asdict(route),
             "label": "rdp" if route.route == "rdp" else f"log A, {route.route}",
-            "value": route.value,
-            "digits": route.digits,
             "proven": route.proven,
-            "verdict": _verdict(route.contained) if route.applies or not route.ok else "-",
+            "verdict": VERDICTS[route.contained] if route.applies or not route.ok else "-",
             "applies": route.applies,
-            "ok": route.ok,
         }
         for route in result.routes
     ]
     curves = [
         {
+            **dataclasses.asdict(curve),
             "label": curve.curve,
-            "order": curve.order,
             "value": curve.upper,
-            "digits": curve.digits,
             "proven": curve.proven,
-            "verdict": _verdict(curve.ok),
+            "verdict": VERDICTS[curve.ok],
             "applies": True,
-            "ok": curve.ok,
         }
         for curve in result.curves
     ]
     return routes, curves
-
-
-def _verdict(contained: bool) -> str:
-    return "yes" if contained else "NO"
 
 
 def _print_point(result: Verification, digits: int) -> None:
@@ -168,18 +160,15 @@ def _print_failures(failures: Sequence[Verification], limit: int = 10) -> None:
         )
 
 
-def _print_data(options: argparse.Namespace, results: Sequence[Verification], digits: int) -> None:
-    if options.json:
-        output.print_json(
-            {
-                "command": "verify",
-                "reference_digits": digits,
-                "violations": sum(not result.ok for result in results),
-                "results": [dataclasses.asdict(result) for result in results],
-            }
-        )
+def _print_data(
+    options: argparse.Namespace, results: Sequence[Verification], violations: int
+) -> None:
+    if options.csv:
+        output.print_csv([record for result in results for record in _records(result)])
         return
-    output.print_csv([record for result in results for record in _records(result)])
+    facts = {"reference_digits": options.reference_digits, "violations": violations}
+    found = [dataclasses.asdict(result) for result in results]
+    output.print_json({"command": "verify", **facts, "results": found})
 
 
 def _records(result: Verification) -> Iterator[dict[str, object]]:
@@ -199,9 +188,7 @@ def _records(result: Verification) -> Iterator[dict[str, object]]:
             "reference": curve.reference,
             "route": curve.curve,
             "value": curve.upper,
-            "lower": curve.lower,
-            "upper": curve.upper,
-            "digits": curve.digits,
+            **{name: getattr(curve, name) for name in ("lower", "upper", "digits")},
             "contained": curve.ok,
             "ok": curve.ok,
         }

@@ -307,10 +307,7 @@ COMMANDS = (
         "with an mpmath reference: digits of agreement, and whether the certified bracket\n"
         "contains the reference; then, at five of the points at most, the Renyi-DP of every other\n"
         "kind of mechanism. The exit code is 1 if any bracket does not.",
-        (
-            "(--sample-rate Q --noise-multiplier SIGMA --order A | --random N [--seed S])",
-            REST,
-        ),
+        ("(--sample-rate Q --noise-multiplier SIGMA --order A | --random N [--seed S])", REST),
         "  renyi verify --sample-rate 0.01 --noise-multiplier 1 --order 8.5\n"
         "  renyi verify --random 200 --seed 1",
         {
@@ -476,7 +473,12 @@ complete -o default -F _renyi renyi"""
 
 def completion(options: argparse.Namespace) -> int:
     """Print the script of a shell."""
-    known = _options_of_commands()
+    parts = build_parser()._actions
+    (commands,) = (part for part in parts if isinstance(part, argparse._SubParsersAction))
+    known = {
+        name: [flag for flag in parser._option_string_actions if flag.startswith("--")]
+        for name, parser in commands.choices.items()
+    }
     if options.shell == "fish":
         print("complete -c renyi -n __fish_use_subcommand -xa '" + " ".join(known) + "'")
         for command, flags in known.items():
@@ -489,16 +491,3 @@ def completion(options: argparse.Namespace) -> int:
     cases = "\n".join(f'        {name}) words="{" ".join(known[name])}" ;;' for name in known)
     print(_BASH.format(cases=cases, commands=" ".join(known)))
     return 0
-
-
-def _options_of_commands() -> dict[str, list[str]]:
-    """Return the commands with their long options, from the parser itself."""
-    (commands,) = (
-        action
-        for action in build_parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    return {
-        name: [flag for flag in parser._option_string_actions if flag.startswith("--")]
-        for name, parser in commands.choices.items()
-    }

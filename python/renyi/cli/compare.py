@@ -9,11 +9,9 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from renyi._rounding import round_down, round_up
-from renyi.cli import output
-from renyi.cli.guarantee import INPUT_KEYS, emit_data, input_column, print_fixed, varying
+from renyi.cli import guarantee, output, runs
 from renyi.cli.options import METHODS, UsageError
 from renyi.cli.output import Column, plain
-from renyi.cli.runs import given_and_wanted, require, runs
 
 if TYPE_CHECKING:
     from renyi.theory.comparison import Row, SamplingRow
@@ -21,13 +19,7 @@ if TYPE_CHECKING:
     Rows = Sequence[Row]
 
 Record = dict[str, Any]
-SYMBOLS = {
-    "noise_multiplier": "σ",
-    "target": "ε",
-    "epsilon": "ε",
-    "delta": "δ",
-    "sample_rate": "q",
-}
+SYMBOLS = {"noise_multiplier": "σ", "target": "ε", "epsilon": "ε", "delta": "δ", "sample_rate": "q"}
 NOISE = {"noise": "standard deviation / sensitivity of the adjacency"}
 RELATIVE = "noise relative to the sensitivity of each method's own adjacency"
 HEADINGS = dict(
@@ -60,12 +52,12 @@ def compare(options: argparse.Namespace) -> int:
         setting = ", ".join(f"{SYMBOLS[name]} = {plain(cells[0][name])}" for name in names)
         _draw(options, [c["steps"] for c in cells], [r for _, r in found], f"{setting}\n{RELATIVE}")
     records = [record for cell, rows in found for record in _records(cell, rows, wanted)]
-    if emit_data(options, records, NOISE) or output.figure_written(options):
+    if guarantee.emit_data(options, records, NOISE) or output.figure_written(options):
         return 0
     if len(cells) > 1 or options.target is not None:
         _print_sweep(options, found, keys, wanted)
     else:
-        print_fixed(records, keys)
+        guarantee.print_fixed(records, keys)
         output.print_table(
             [
                 Column("label", "method", lambda text: text.replace("é", "e"), left=True),
@@ -84,21 +76,21 @@ def _asked(
 ) -> tuple[list[Record], tuple[str, ...], tuple[str, ...], str]:
     """Return the settings, the names of their inputs, those that are given, and what is wanted."""
     if options.target is None:
-        require(options, "noise_multiplier")
-        given, wanted = given_and_wanted(options, "compared")
+        runs.require(options, "noise_multiplier")
+        given, wanted = runs.given_and_wanted(options, "compared")
         values = [float(value) for value in getattr(options, given)]
-        cells = [{**run, given: value} for run in runs(options) for value in values]
-        return cells, (*INPUT_KEYS, given), (given,), wanted
-    require(options, "delta")
+        cells = [{**run, given: value} for run in runs.every(options) for value in values]
+        return cells, (*guarantee.INPUT_KEYS, given), (given,), wanted
+    runs.require(options, "delta")
     for flag, value in (
         ("--epsilon", options.epsilon),
         ("--noise-multiplier", options.noise_multiplier),
     ):
         if value is not None:
             raise UsageError(f"--target excludes {flag}: the noise is what is compared")
-    cells = runs(options, target=options.target, delta=options.delta)
+    cells = runs.every(options, target=options.target, delta=options.delta)
     names = ("target", "delta")
-    return cells, (*names, *INPUT_KEYS[1:]), names, "noise_multiplier"
+    return cells, (*names, *guarantee.INPUT_KEYS[1:]), names, "noise_multiplier"
 
 
 def _names(options: argparse.Namespace) -> tuple[str, ...]:
@@ -145,13 +137,13 @@ def _print_sweep(
 ) -> None:
     """Print a row for each cell, with a column for each method."""
     wide = [{**cell, **{row.method: getattr(row, wanted) for row in rows}} for cell, rows in found]
-    columns = [input_column(key) for key in varying(wide, keys)]
+    columns = [guarantee.input_column(key) for key in guarantee.varying(wide, keys)]
     columns += [
         Column(name, HEADINGS[name], lambda value: round_up(value, options.digits))
         for name in _names(options)
     ]
     print(f"{wanted.replace('_', ' ')}, by method")
-    print_fixed(wide, keys)
+    guarantee.print_fixed(wide, keys)
     output.print_table(columns, wide)
 
 
@@ -221,7 +213,10 @@ def compare_samplings(options: argparse.Namespace) -> int:
         }
         for row in found[-1]
     ]
-    if not (emit_data(options, records, {"accounting": "pld"}) or output.figure_written(options)):
+    if not (
+        guarantee.emit_data(options, records, {"accounting": "pld"})
+        or output.figure_written(options)
+    ):
         _print_samplings(options, records)
     return 0
 
@@ -229,7 +224,7 @@ def compare_samplings(options: argparse.Namespace) -> int:
 def _one_run(options: argparse.Namespace) -> Record:
     """Return the run that is compared."""
     names = ("noise_multiplier", "batch_size", "dataset_size", "epochs", "delta")
-    require(options, *names)
+    runs.require(options, *names)
     run: Record = {}
     for name in names:
         given = getattr(options, name)
@@ -261,7 +256,9 @@ def _sampling_rows(run: Record) -> tuple[SamplingRow, ...]:
 
 
 def _print_samplings(options: argparse.Namespace, records: list[Record]) -> None:
-    print_fixed(records, ("noise_multiplier", "dataset_size", "batch_size", "epochs", "delta"))
+    guarantee.print_fixed(
+        records, ("noise_multiplier", "dataset_size", "batch_size", "epochs", "delta")
+    )
     digits = options.digits
     columns = [
         Column("label", "sampling", str, left=True),

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from renyi._rounding import round_up
-from renyi.cli import output
-from renyi.cli.guarantee import emit_data
+from renyi.cli import guarantee, output, runs
 from renyi.cli.options import UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import require, runs
 
 if TYPE_CHECKING:
     from renyi.matrix import Strategy
@@ -31,7 +29,7 @@ def noise(options: argparse.Namespace) -> int:
     """Print the noise that a strategy takes for a target."""
     from renyi.matrix import priced
 
-    require(options, "target_epsilon", "delta")
+    runs.require(options, "target_epsilon", "delta")
     setting = _setting(options, "target_epsilon")
     epsilon, delta = setting.pop("epsilon"), setting.pop("delta")
     try:
@@ -41,7 +39,7 @@ def noise(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from None
     record = {"epsilon": epsilon, "delta": delta, **setting, **_record(row)}
-    if emit_data(options, [record], FACTS):
+    if guarantee.emit_data(options, [record], FACTS):
         return 0
     print(f"noise multiplier {round_up(row.noise_multiplier, options.digits)}")
     output.print_facts(
@@ -98,7 +96,7 @@ def compare(options: argparse.Namespace) -> int:
     """Print or draw the errors of strategies at one guarantee."""
     from renyi.matrix import choose_strategy
 
-    require(options, "target", "delta")
+    runs.require(options, "target", "delta")
     output.check_figure(options, 1)
     setting = _setting(options, "target")
     epsilon, delta = setting.pop("epsilon"), setting.pop("delta")
@@ -107,7 +105,7 @@ def compare(options: argparse.Namespace) -> int:
     if options.plot or options.show:
         _draw(options, rows, f"ε = {output.plain(epsilon)}, δ = {output.plain(delta)}")
     records = [{"epsilon": epsilon, "delta": delta, **setting, **_record(row)} for row in rows]
-    if not (emit_data(options, records, FACTS) or output.figure_written(options)):
+    if not (guarantee.emit_data(options, records, FACTS) or output.figure_written(options)):
         columns = [
             Column("name", "strategy", str, left=True),
             Column("noise_multiplier", "noise of z", lambda x: round_up(x, options.digits)),
@@ -141,7 +139,7 @@ def _record(row: Any) -> Record:
 
 def _setting(options: argparse.Namespace, epsilon: str) -> Record:
     """Return the single setting: sizes, steps and the target."""
-    cells = runs(options, epsilon=getattr(options, epsilon), delta=options.delta)
+    cells = runs.every(options, epsilon=getattr(options, epsilon), delta=options.delta)
     if len(cells) > 1:
         raise UsageError("a strategy of correlated noise must have one setting, got several")
     setting = cells[0]

@@ -10,19 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from renyi._adjacency import CONVERSIONS
 from renyi._rounding import round_down, round_up
-from renyi.cli import output
-from renyi.cli.guarantee import (
-    INPUT_KEYS,
-    data_facts,
-    emit_data,
-    input_column,
-    print_notes,
-    print_sweep,
-    varying,
-)
+from renyi.cli import guarantee, output, runs
 from renyi.cli.options import MAX_VALUES, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import curve_accountant, rate_in_words, renyi_accountant, require, runs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,10 +34,10 @@ DRAWN_RTOL = 1e-4  # of numbers that only lattices give
 
 def curve(options: argparse.Namespace) -> int:
     """Delta against epsilon, or type II error against type I error."""
-    require(options, "noise_multiplier")
+    runs.require(options, "noise_multiplier")
     _check(options)
     options.accountant, options.orders, options.conversion = "pld", None, CONVERSIONS[0]
-    every = runs(options)
+    every = runs.every(options)
     if options.points is not None and len(every) * options.points > MAX_VALUES:
         raise UsageError(
             f"--points must give at most {MAX_VALUES:,} rows in all, got {options.points} for each "
@@ -79,8 +69,11 @@ def curve(options: argparse.Namespace) -> int:
     if options.plot or options.show:
         draw_curves(options, rows)
     records = [record for part in rows for record in part]
-    facts = {**data_facts(options), "curve": "tradeoff" if options.tradeoff else "privacy"}
-    if not (emit_data(options, records, facts) or output.figure_written(options)):
+    facts = {
+        **guarantee.data_facts(options),
+        "curve": "tradeoff" if options.tradeoff else "privacy",
+    }
+    if not (guarantee.emit_data(options, records, facts) or output.figure_written(options)):
         _print_table(options, every, records, x, y)
     return 0
 
@@ -145,7 +138,7 @@ def _end(options: argparse.Namespace, run: Run) -> float:
     """Return the epsilon at which a curve has fallen to almost nothing."""
     from renyi.plot import SMALLEST_DELTA, largest_epsilon
 
-    account = curve_accountant(options, run)
+    account = runs.curve_accountant(options, run)
     if _is_fast(options, [run]):
         return largest_epsilon(account)
     return account.get_epsilon_bounds(SMALLEST_DELTA, rtol=1e-2)[1]
@@ -161,7 +154,7 @@ def _curves(
 
     value = plot.beta_of if options.tradeoff else plot.delta_of
     name = "beta" if options.tradeoff else "delta"
-    exact, renyi = curve_accountant(options, run), renyi_accountant(options, run)
+    exact, renyi = runs.curve_accountant(options, run), runs.renyi_accountant(options, run)
     columns: dict[str, Callable[[list[float]], Any]] = {name: lambda at: value(exact, np.array(at))}
     if not options.tradeoff and not _is_fast(options, [run]):
         columns[name] = lambda at: _bounded(exact, at)
@@ -180,14 +173,16 @@ def _bounded(account: PLDAccountant, at: list[float]) -> list[float]:
 
 def limit_of(options: argparse.Namespace, run: Run) -> GaussianLimit:
     """Return the Gaussian limit of a run, which is exact without sampling."""
-    return curve_accountant(options, run).get_gdp_mu()
+    return runs.curve_accountant(options, run).get_gdp_mu()
 
 
 def _print_table(
     options: argparse.Namespace, every: Sequence[Run], records: list[Run], x: str, y: str
 ) -> None:
     show = round_down if options.tradeoff else round_up
-    columns = [input_column(key) for key in varying(every, INPUT_KEYS)]
+    columns = [
+        guarantee.input_column(key) for key in guarantee.varying(every, guarantee.INPUT_KEYS)
+    ]
     columns.append(Column(x, x, output.plain))
     headings = {y: y, f"{y}_rdp": "by Renyi-DP", f"{y}_gdp": "by Gaussian DP"}
     columns += [
@@ -195,7 +190,9 @@ def _print_table(
         for key, heading in headings.items()
         if key in records[0]
     ]
-    print_sweep(options, records, columns, INPUT_KEYS, beside="rdp" in options.compare)
+    guarantee.print_sweep(
+        options, records, columns, guarantee.INPUT_KEYS, beside="rdp" in options.compare
+    )
     notes = []
     if options.tradeoff:
         notes.append(
@@ -212,7 +209,7 @@ def _print_table(
                 "steps and no bound: its trade-off function is off by up to "
                 f"{round_up(gamma, 2)}"
             )
-    print_notes(notes)
+    guarantee.print_notes(notes)
 
 
 INPUTS = {"noise_multiplier": "σ", "sample_rate": "q", "steps": "steps"}
@@ -273,5 +270,5 @@ def _title(options: argparse.Namespace, every: Sequence[Run]) -> str:
 
 def _number(run: Run, key: str) -> str:
     if key == "sample_rate":
-        return rate_in_words(run)
+        return runs.rate_in_words(run)
     return output.grouped(run[key]) if key == "steps" else output.plain(run[key])

@@ -10,18 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from renyi._rounding import round_up
-from renyi.cli import output
-from renyi.cli.guarantee import emit_data
+from renyi.cli import guarantee, output, runs
 from renyi.cli.options import ACCOUNTANTS, POISSON, UsageError
 from renyi.cli.output import Column
-from renyi.cli.runs import (
-    composition_statement,
-    given_and_wanted,
-    require,
-    runs,
-    scheme_of,
-    uses_of,
-)
 
 if TYPE_CHECKING:
     from renyi.ledger import Ledger
@@ -33,21 +24,19 @@ def account(options: argparse.Namespace) -> int:
     """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
     from renyi.mechanisms.assumptions import assumptions_of
 
-    given, wanted = given_and_wanted(options, "computed")
+    given, wanted = runs.given_and_wanted(options, "computed")
     mechanism = read_mechanism(options.file)
     cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
     with output.waiting("certified bounds"):
         records = [_price(mechanism, options.adjacency, given, *cell) for cell in cells]
-    if emit_data(options, records, {"adjacency": options.adjacency}):
+    if guarantee.emit_data(options, records, {"adjacency": options.adjacency}):
         return 0
     print(mechanism.describe() + "\n")
     columns = [
         Column("accountant", "accountant", _words, left=True),
         Column(given, given, output.plain),
         Column(
-            wanted,
-            wanted,
-            lambda value: "-" if value is None else round_up(value, options.digits),
+            wanted, wanted, lambda value: "-" if value is None else round_up(value, options.digits)
         ),
     ]
     output.print_table(columns, records)
@@ -85,7 +74,7 @@ def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted
     source = _words(record["accountant"])
     print()
     output.print_paragraph(
-        composition_statement(options.adjacency, texts["epsilon"], texts["delta"], source)
+        runs.composition_statement(options.adjacency, texts["epsilon"], texts["delta"], source)
     )
 
 
@@ -202,17 +191,17 @@ def _of_ledger(options: argparse.Namespace) -> Report:
 def _of_run(options: argparse.Namespace) -> Report:
     from renyi.report import privacy_report
 
-    require(options, "delta")
+    runs.require(options, "delta")
     if options.mechanism is not None:
         _refuse(options, "--mechanism", RUN_ONLY)
         mechanism, count = read_mechanism(options.mechanism, "--mechanism"), options.count
     else:
-        require(options, "noise_multiplier")
+        runs.require(options, "noise_multiplier")
         single(options, "noise_multiplier")
-        run = runs(options)
+        run = runs.every(options)
         if len(run) != 1:
             raise UsageError(f"a report must be of one run, got {len(run)}")
-        mechanism, count = uses_of(options, run[0])
+        mechanism, count = runs.uses_of(options, run[0])
     try:
         return privacy_report(
             mechanism,
@@ -244,7 +233,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
 
 def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> None:
     given = [name for name in names if getattr(options, name) is not None]
-    given += ["sampling"] if scheme_of(options) != POISSON else []
+    given += ["sampling"] if runs.scheme_of(options) != POISSON else []
     if given:
         raise UsageError(f"{flag} excludes --{given[0].replace('_', '-')}")
 

@@ -1,7 +1,5 @@
 """``renyi epsilon``, ``renyi delta`` and ``renyi rdp``: the price of a run."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Sequence
@@ -9,44 +7,27 @@ from contextlib import nullcontext
 from typing import Any
 
 from renyi._rounding import round_up
-from renyi.cli import output
+from renyi.cli import output, runs
 from renyi.cli.options import POISSON, UsageError
 from renyi.cli.output import Column, plain, within_limit
-from renyi.cli.runs import (
-    assumptions_in_words,
-    bracket_in_words,
-    check_method,
-    curve_accountant,
-    curve_in_words,
-    headline,
-    method_in_words,
-    price,
-    remarks,
-    renyi_accountant,
-    require,
-    runs,
-    saving,
-    scheme_of,
-    statement,
-)
 
 INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "epochs", "steps")
 
 
 def epsilon(options: argparse.Namespace) -> int:
     """Epsilon at a given delta."""
-    require(options, "noise_multiplier", "delta")
+    runs.require(options, "noise_multiplier", "delta")
     records = _guarantees(options, "delta")
     if options.certificate is not None:  # before a reader of what is printed may go away
         _write_certificate(options, records)
     _print_all(options, records, given="delta", wanted="epsilon")
-    return within_limit(options, [headline(record, "epsilon") for record in records])
+    return within_limit(options, [runs.headline(record, "epsilon") for record in records])
 
 
 def _write_certificate(options: argparse.Namespace, records: Sequence[dict[str, Any]]) -> None:
     if len(records) != 1:
         raise UsageError(f"--certificate needs one run and one delta, got {len(records)} of them")
-    accountant_of = renyi_accountant if options.accountant == "rdp" else curve_accountant
+    accountant_of = runs.renyi_accountant if options.accountant == "rdp" else runs.curve_accountant
     try:
         made = accountant_of(options, records[0]).certificate(delta=records[0]["delta"])
     except ImportError as error:
@@ -56,18 +37,18 @@ def _write_certificate(options: argparse.Namespace, records: Sequence[dict[str, 
 
 def delta(options: argparse.Namespace) -> int:
     """Delta at a given epsilon."""
-    require(options, "noise_multiplier", "epsilon")
+    runs.require(options, "noise_multiplier", "epsilon")
     _print_all(options, _guarantees(options, "epsilon"), given="epsilon", wanted="delta")
     return 0
 
 
 def rdp(options: argparse.Namespace) -> int:
     """Renyi-DP at given orders: steps times the certified upper end of one step."""
-    require(options, "noise_multiplier", "rdp_orders")
+    runs.require(options, "noise_multiplier", "rdp_orders")
     from renyi import special
 
     records = []
-    for inputs in output.progress(runs(options)):
+    for inputs in output.progress(runs.every(options)):
         q, sigma, steps = inputs["sample_rate"], inputs["noise_multiplier"], inputs["steps"]
         for order in map(float, options.rdp_orders):
             lower = float(special.rdp_sampled_gaussian_lower(q, sigma, order))
@@ -91,16 +72,18 @@ def rdp(options: argparse.Namespace) -> int:
     ]
     print_fixed(records, INPUT_KEYS)
     output.print_table(columns, records)
-    output.print_facts("Assumes", assumptions_in_words(options, *records))
+    output.print_facts("Assumes", runs.assumptions_in_words(options, *records))
     return 0
 
 
 def _guarantees(options: argparse.Namespace, given: str) -> list[dict[str, Any]]:
-    check_method(options)
-    cells = [(run, float(value)) for run in runs(options) for value in getattr(options, given)]
+    runs.check_method(options)
+    cells = [
+        (run, float(value)) for run in runs.every(options) for value in getattr(options, given)
+    ]
     with output.waiting("certified bounds") if len(cells) == 1 else nullcontext():
         return [
-            {**run, given: value, **price(options, run, given, value)}
+            {**run, given: value, **runs.price(options, run, given, value)}
             for run, value in output.progress(cells)
         ]
 
@@ -123,7 +106,7 @@ def _print_all(
     elif options.adjacency != "replace_one":
         beside = f"{wanted}_rdp"
         for record in records:
-            record["saved"] = saving(record[wanted], record[beside]) or "-"
+            record["saved"] = runs.saving(record[wanted], record[beside]) or "-"
         columns.append(Column(beside, "by Renyi-DP", lambda value: round_up(value, options.digits)))
         columns.append(Column("saved", "smaller by", str))
     print_sweep(options, records, columns, given_keys)
@@ -155,17 +138,14 @@ def emit_data(
 def data_facts(options: argparse.Namespace) -> dict[str, Any]:
     """Assumptions and method under names that programs can test."""
     facts: dict[str, Any] = {
-        "sampling": scheme_of(options).replace("-", "_"),
+        "sampling": runs.scheme_of(options).replace("-", "_"),
         "adjacency": options.adjacency,
         "accounting": options.accountant,
     }
     if options.accountant == "rdp":
         facts["conversion"] = options.conversion
-        facts["orders"] = (
-            "all real orders"
-            if options.orders is None
-            else [float(order) for order in options.orders]
-        )
+        orders = options.orders
+        facts["orders"] = "all real orders" if orders is None else list(map(float, orders))
     return facts
 
 
@@ -182,8 +162,8 @@ def print_sweep(
     """
     print_fixed(records, inputs)
     output.print_table(columns, records)
-    output.print_facts("Assumes", assumptions_in_words(options, *records))
-    output.print_facts("Computed", method_in_words(options, {}, beside))
+    output.print_facts("Assumes", runs.assumptions_in_words(options, *records))
+    output.print_facts("Computed", runs.method_in_words(options, {}, beside))
 
 
 def input_column(key: str) -> Column:
@@ -194,7 +174,7 @@ def input_column(key: str) -> Column:
 def _print_one(
     options: argparse.Namespace, record: dict[str, Any], given: str, wanted: str
 ) -> None:
-    value = headline(record, wanted)
+    value = runs.headline(record, wanted)
     number = round_up(value, options.digits)
     texts = {wanted: number, given: plain(record[given])}
     print(f"{wanted} = {number} at {given} = {texts[given]}{_beside(options, record, wanted)}\n")
@@ -207,19 +187,19 @@ def _print_one(
         )
         print()
     if math.isfinite(value):
-        output.print_paragraph(statement(options, record, texts["epsilon"], texts["delta"]))
+        output.print_paragraph(runs.statement(options, record, texts["epsilon"], texts["delta"]))
     else:
         print("No finite guarantee.")
-    output.print_facts("Assumes", assumptions_in_words(options, record))
+    output.print_facts("Assumes", runs.assumptions_in_words(options, record))
     output.print_facts(
         "Computed",
         {
-            **method_in_words(options, record),
-            "certified": bracket_in_words(options, record, wanted),
+            **runs.method_in_words(options, record),
+            "certified": runs.bracket_in_words(options, record, wanted),
             "rounding": f"{wanted} is printed rounded up",
         },
     )
-    print_notes(remarks(options, record))
+    print_notes(runs.remarks(options, record))
 
 
 def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> str:
@@ -227,16 +207,13 @@ def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) ->
     if options.accountant == "rdp":
         return ""
     other = record[f"{wanted}_rdp"]
-    kind = curve_in_words(options)
+    kind = runs.curve_in_words(options)
     if other is None:
         return f" ({kind})"
     text = round_up(other, options.digits)
-    less = saving(headline(record, wanted), other)
-    return (
-        f" ({kind}; Renyi-DP: {text})"
-        if less is None
-        else (f" ({kind}; {less} below the {text} of Renyi-DP)")
-    )
+    less = runs.saving(runs.headline(record, wanted), other)
+    beside = f"Renyi-DP: {text}" if less is None else f"{less} below the {text} of Renyi-DP"
+    return f" ({kind}; {beside})"
 
 
 def print_notes(notes: Sequence[str]) -> None:
@@ -262,6 +239,5 @@ def print_fixed(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> None:
     moving = varying(records, keys)
     fixed = [key for key in _shown(records, keys) if key not in moving]
     if fixed:
-        print(
-            ", ".join(f"{key.replace('_', ' ')} {plain(records[0][key])}" for key in fixed) + "\n"
-        )
+        print(", ".join(f"{key.replace('_', ' ')} {plain(records[0][key])}" for key in fixed))
+        print()

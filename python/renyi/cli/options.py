@@ -1,9 +1,8 @@
 """The options: numbers, lists and ranges, what each permits, and how messages name them."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
+import math
 import re
 import shutil
 from collections import Counter
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import partial
 from typing import Any, NoReturn
 
 from renyi._adjacency import ADJACENCIES, CONVERSIONS, LARGEST_COUNT
@@ -70,8 +70,6 @@ _OPTION_OF_ARGUMENT = {
 def as_options(message: str) -> str:
     """Put the option's name where an engine message starts with the argument's name.
 
-    Examples
-    --------
     >>> as_options("target_delta must be in (0, 1), got 2")
     '--delta must be in (0, 1), got 2'
     """
@@ -96,13 +94,12 @@ def number(text: str, domain: Domain) -> Fraction:
     except InvalidOperation:
         value = Decimal("nan")
     # The exponent's limit keeps 1e999999999 from filling the memory; doubles end long before.
-    if not value.is_finite() or abs(value.adjusted()) > 320:
-        raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}")
-    exact = Fraction(value)
-    fits = domain.contains(exact) and domain.contains(Fraction(_as_float(exact, text, domain)))
-    if not fits or (domain.whole and exact.denominator != 1):
-        raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}")
-    return exact
+    if value.is_finite() and abs(value.adjusted()) <= 320 and math.isfinite(float(value)):
+        exact = Fraction(value)
+        fits = domain.contains(exact) and domain.contains(Fraction(float(value)))
+        if fits and (exact.denominator == 1 or not domain.whole):
+            return exact
+    raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}")
 
 
 def numbers(text: str, domain: Domain) -> list[Fraction]:
@@ -110,8 +107,6 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
 
     The stop is included when a step lands on it. Two decimals of one double would be equal rows.
 
-    Examples
-    --------
     >>> [float(x) for x in numbers("0.5,1:2:0.5", POSITIVE)]
     [0.5, 1.0, 1.5, 2.0]
     """
@@ -151,14 +146,9 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
     return values
 
 
-def numbers_in(domain: Domain) -> Callable[[str], list[Fraction]]:
-    """``numbers`` for one domain, as an argparse type."""
-    return lambda text: numbers(text, domain)
-
-
 def number_in(domain: Domain) -> Callable[[str], Fraction]:
-    """Make ``number`` for one domain, as an argparse type."""
-    return lambda text: number(text, domain)
+    """Return ``number`` for one domain, as an argparse type."""
+    return partial(number, domain=domain)
 
 
 def one(domain: Domain) -> Callable[[str], int]:
@@ -169,13 +159,6 @@ def one(domain: Domain) -> Callable[[str], int]:
 def permitted(domain: Domain) -> str:
     """Say what an option takes, as it follows "must be"."""
     return f"a {'whole ' if domain.whole else ''}number {domain.words}"
-
-
-def _as_float(exact: Fraction, text: str, domain: Domain) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}") from None
 
 
 POISSON = "poisson"
@@ -199,19 +182,6 @@ METHODS = ("full_batch", "advanced", "optimal", "moment_bound", "moments", "rdp"
 STRATEGIES = ("banded", "inverse", "blt", "tree", "root")
 
 
-class _Correlated(argparse.Action):
-    """``--strategy``, which makes the command one of correlated noise."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        namespace.strategy, namespace.run = values, "correlated.noise"
-
-
 class Option:
     """An option, or an argument without a flag, as argparse takes it.
 
@@ -231,7 +201,7 @@ class Option:
         if metavar is not None:
             self.settings["metavar"] = metavar
         if domain is not None:
-            self.settings["type"] = numbers_in(domain)
+            self.settings["type"] = partial(numbers, domain=domain)
 
 
 def whole_number(low: int, high: int) -> Callable[[str], int]:
@@ -477,9 +447,7 @@ OPTIONS = {
         "with --target and --delta: error of prefix sums by strategy of correlated noise",
         **_switch("correlated.compare"),
     ),
-    "strategy": Option(
-        "--strategy", "the matrix of the noise", action=_Correlated, choices=STRATEGIES
-    ),
+    "strategy": Option("--strategy", "the matrix of the noise", choices=STRATEGIES),
     "bands": Option("--bands", "of banded or inverse; default: the best, or 16", "B", type=int),
     "buffers": Option("--buffers", "of blt; default: 4", "M", type=int, default=4),
     "fixed_order": Option(

@@ -1,7 +1,5 @@
 """Numbers and tables on the screen, rounded to the safe side, and limits of what they may be."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json
@@ -55,8 +53,6 @@ def write_certificate(name: str, certificate: Record) -> None:
 def plain(value: float | int | None) -> str:
     """Return the shortest text that reads back as the same number.
 
-    Examples
-    --------
     >>> plain(1e-5), plain(0.004), plain(2.0), plain(15000)
     ('1e-5', '0.004', '2', '15000')
     """

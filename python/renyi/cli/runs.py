@@ -152,24 +152,21 @@ def samplings(options: argparse.Namespace) -> list[tuple[Fraction, Fields]]:
             f"--sample-rate is required ({permitted_values('sample_rate')}; "
             "1 means no sampling), or --batch-size with --dataset-size"
         )
-    if batches is None or datasets is None:
-        given, missing = ("--dataset-size", "--batch-size")
-        if datasets is None:
-            given, missing = missing, given
-        raise UsageError(f"{given} needs {missing} ({permitted_values('batch_size')})")
-    pairs = [(int(batch), int(dataset)) for dataset in datasets for batch in batches]
-    for batch, dataset in pairs:
+    for flag, other, missing in (
+        ("--dataset-size", "--batch-size", batches),
+        ("--batch-size", "--dataset-size", datasets),
+    ):
+        if missing is None:
+            raise UsageError(f"{flag} needs {other} ({permitted_values('batch_size')})")
+    found = []
+    for dataset, batch in product(map(int, datasets), map(int, batches)):
         if batch > dataset:
             raise UsageError(
                 f"--batch-size must be at most --dataset-size ({dataset}), got {batch}"
             )
-    return [
-        (
-            Fraction(batch, dataset),
-            {"batch_size": batch, "dataset_size": dataset, "sample_rate": batch / dataset},
-        )
-        for batch, dataset in pairs
-    ]
+        fields = {"batch_size": batch, "dataset_size": dataset, "sample_rate": batch / dataset}
+        found.append((Fraction(batch, dataset), fields))
+    return found
 
 
 def lengths(options: argparse.Namespace, rate: Fraction, sampling: Fields) -> list[Fields]:
@@ -205,7 +202,7 @@ def combinations(given: Mapping[str, Sequence[Any]]) -> list[Fields]:
     return [dict(zip(given, each, strict=True)) for each in product(*values)]
 
 
-def runs(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]:
+def every(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]:
     """Return all combinations of targets, noise if that is given, sampling and length."""
     given = dict(targets)
     if getattr(options, "noise_multiplier", None) is not None:
@@ -333,8 +330,6 @@ def headline(record: Mapping[str, Any], wanted: str) -> float:
 def saving(number: float, other: float | None) -> str | None:
     """Say how much ``number`` is below ``other``, rounded down; None where it is not below.
 
-    Examples
-    --------
     >>> saving(2.295, 2.503), saving(1e-8, 3.5e-7), saving(2.0, 2.0)
     ('8.3 %', 'factor 35', None)
     """
@@ -450,8 +445,8 @@ def assumptions_in_words(options: Any, *records: Mapping[str, Any]) -> dict[str,
 def method_in_words(options: Any, record: Mapping[str, Any], beside: bool = True) -> dict[str, str]:
     """Describe the computation of a number, or with an empty record of a table."""
     if options.accountant == "rdp":
-        accounting = f"Renyi-DP, {_renyi(options, record)}"
-        return {"accounting": accounting, "conversion": _conversion(options)}
+        source = f"{options.conversion}: {CONVERSION_SOURCES[options.conversion]}"
+        return {"accounting": f"Renyi-DP, {_renyi(options, record)}", "conversion": source}
     exact = f"{curve_in_words(options)} of the composition, rounded up"
     if getattr(options, "tradeoff", False):
         exact = "exact trade-off function of the composition, rounded down"
@@ -473,18 +468,10 @@ def _decides(direction: str | None) -> str:
 
 
 def _renyi(options: Any, record: Mapping[str, Any]) -> str:
-    chosen = (
-        "all real orders"
-        if options.orders is None
-        else f"the {len(options.orders)} orders of --orders"
-    )
-    order = record.get("order")
+    orders, order = options.orders, record.get("order")
+    chosen = "all real orders" if orders is None else f"the {len(orders)} orders of --orders"
     won = "" if order is None else f", best order {order:.6g}"
     return f"minimum over {chosen}{won}"
-
-
-def _conversion(options: Any) -> str:
-    return f"{options.conversion}: {CONVERSION_SOURCES[options.conversion]}"
 
 
 def bracket_in_words(options: Any, record: Mapping[str, Any], wanted: str) -> str:

@@ -7,10 +7,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from renyi._rounding import round_down, round_up
-from renyi.cli import output
-from renyi.cli.guarantee import emit_data
+from renyi.cli import guarantee, output, runs
 from renyi.cli.options import RANDOMIZERS, UsageError
-from renyi.cli.runs import composition_statement
 
 if TYPE_CHECKING:
     from renyi.mechanisms import Shuffled
@@ -51,7 +49,9 @@ def shuffle(options: argparse.Namespace) -> int:
             lower, upper = accountant.get_epsilon_bounds(given["delta"])
             given["epsilon"] = upper
     record = {**given, "rounds": options.rounds, "randomizer": options.randomizer, "lower": lower}
-    if emit_data(options, [record], {"adjacency": "replace_one", "sampling": mechanism.assumption}):
+    if guarantee.emit_data(
+        options, [record], {"adjacency": "replace_one", "sampling": mechanism.assumption}
+    ):
         return 0
     _print(options, missing[0], given, lower, mechanism)
     return 0
@@ -78,7 +78,7 @@ def _print(
     print((mechanism * options.rounds).describe())
     print()
     output.print_paragraph(
-        composition_statement("replace_one", texts["epsilon"], texts["delta"], "exact curve")
+        runs.composition_statement("replace_one", texts["epsilon"], texts["delta"], "exact curve")
     )
     least = f"{computed} >= {round_down(lower, options.digits)}"
     output.print_facts(

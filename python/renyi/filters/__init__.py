@@ -9,8 +9,6 @@ Rényi divergences of orders fixed at the start, for then
 is a supermartingale however the mechanisms are chosen (Feldman, Zrnic 2021, arXiv 2008.11193).
 """
 
-from __future__ import annotations
-
 from renyi.filters._filter import BudgetExceededError, Reservation
 from renyi.filters._individual import IndividualFilter
 from renyi.filters._odometer import PrivacyOdometer

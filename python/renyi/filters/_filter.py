@@ -1,7 +1,5 @@
 """What all filters have in common: costs that add up, reservations, saved states, refusals."""
 
-from __future__ import annotations
-
 import math
 import re
 from abc import ABC, abstractmethod
@@ -18,7 +16,14 @@ from renyi._adjacency import Adjacency
 from renyi._locks import lock_freed_by_fork
 from renyi._refusal import refusal
 from renyi._strict_json import check_names, read_number, written
-from renyi._validation import integer_of, probability_of, real_of, uses_of
+from renyi._validation import (
+    BETWEEN,
+    integer_of,
+    number_in,
+    probability_of,
+    real_of,
+    uses_of,
+)
 from renyi.accountants import RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
@@ -53,10 +58,8 @@ class Saved(ABC):
     def to_json(self, indent: int | None = None) -> str:
         """Return the settings and the state as strict JSON, for `from_json`.
 
-        Raises
-        ------
-        TypeError
-            If it holds a mechanism with functions, or of a class of the user's own.
+        Raises:
+            TypeError: If it holds a mechanism with functions, or of a class of the user's own.
         """
         with self._lock:
             contents = self._settings() | self._state()
@@ -66,10 +69,9 @@ class Saved(ABC):
     def from_json(cls, text: str | bytes) -> Self:
         """Return the object that `to_json` wrote, equal in every digit.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the text is not strict JSON, of another version or of another class.
+        Raises:
+            TypeError, ValueError: If the text is not strict JSON, of another version or of another
+                class.
         """
         data = _strict_json.read(text, cls.__name__, (*cls._ARGUMENTS, *cls._STATE))
         made = cls(**{name: data[name] for name in cls._ARGUMENTS})
@@ -155,10 +157,8 @@ class Total(NamedTuple):
     def read(cls, values: Any, orders: int) -> Self:
         """Return the sums that `written` returned.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If it was not.
+        Raises:
+            TypeError, ValueError: If it was not.
         """
         if not isinstance(values, list):
             raise TypeError(f"spent must be a list of sums, got {values!r}")
@@ -235,10 +235,7 @@ def orders_of(orders: Iterable[float]) -> tuple[float, ...]:
 
 def open_delta(delta: Any) -> float:
     """Return a number in (0, 1)."""
-    value = probability_of(delta, "delta")
-    if not 0.0 < value < 1.0:
-        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}")
-    return value
+    return number_in(delta, "delta", BETWEEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,12 +300,9 @@ Array = npt.NDArray[np.float64]
 class BudgetExceededError(RuntimeError):
     """A mechanism would exceed a budget; it was not recorded.
 
-    Attributes
-    ----------
-    remaining : float or None
-        The share of the budget that is left, where a filter or a ledger refuses.
-    fits : int or None
-        How many uses would still fit.
+    Attributes:
+        remaining: The share of the budget that is left, where a filter or a ledger refuses.
+        fits: How many uses would still fit.
     """
 
     def __init__(
@@ -369,10 +363,8 @@ class Filter(Saved):
     def fits(self, mechanism: Mechanism, count: int = 1) -> bool:
         """Return whether `spend` would take ``count`` uses of a mechanism now.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `RDPAccountant.compose`.
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
@@ -381,12 +373,10 @@ class Filter(Saved):
     def spend(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record ``count`` uses of a mechanism, before they are run, or refuse all of them.
 
-        Raises
-        ------
-        BudgetExceededError
-            If they would exceed the budget; nothing is recorded then, nor after other errors.
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`.
+        Raises:
+            BudgetExceededError: If they would exceed the budget; nothing is recorded then, nor
+                after other errors.
+            UnsupportedMechanismError, TypeError, ValueError: As `RDPAccountant.compose`.
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
@@ -396,10 +386,8 @@ class Filter(Saved):
     def reserve(self, mechanism: Mechanism, count: int) -> Reservation:
         """Set uses of a mechanism aside, as `spend` does, until `settle` says how many there were.
 
-        Raises
-        ------
-        BudgetExceededError, UnsupportedMechanismError, TypeError, ValueError
-            As `spend`.
+        Raises:
+            BudgetExceededError, UnsupportedMechanismError, TypeError, ValueError: As `spend`.
         """
         mechanism, number = checked(mechanism, count)
         with self._lock:
@@ -416,10 +404,9 @@ class Filter(Saved):
         Divergences add up use by use, so uses that were not run are not charged. A charge by the
         exact curve of all uses stays as it is.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If there is no such reservation, or ``used`` is not in [0, its count].
+        Raises:
+            TypeError, ValueError: If there is no such reservation, or ``used`` is not in [0, its
+                count].
         """
         number = reservation.number if isinstance(reservation, Reservation) else reservation
         with self._lock:
@@ -438,10 +425,8 @@ class Filter(Saved):
     def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
         """Return the number of uses, up to a limit, that `spend` would take at once.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `spend`.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `spend`.
         """
         mechanism, fails = checked(mechanism, most)
         with self._lock:

@@ -1,20 +1,17 @@
 """A budget for each record: who has spent it takes no further part."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._validation import FINITE_POSITIVE, Range, count_of, number_in, numbers_of
+from renyi._validation import FINITE_POSITIVE, RATE, Range, count_of, number_in, numbers_of
 from renyi.mechanisms import RDPCurve
 
 Floats = npt.NDArray[np.float64]
 
 ORDER = Range(1.0, 1e6, "(]")
-RATE = Range(0.0, 1.0, "(]")
 LARGEST_RECORDS = 10**9
 LARGEST_NOISE = 1e6  # over a norm: smaller norms are charged as if they were larger
 UP = 1.0 + 2.0**-50
@@ -30,34 +27,18 @@ class IndividualFilter:
     However noise, sample rates and their number are chosen along the way, what is released has a
     Rényi divergence of the order of at most the budget where a record is added or removed.
 
-    Parameters
-    ----------
-    records : int or array_like
-        Their number, 1 to 1e9; or what each has spent before, to go on from `spent`.
-    order : float
-        In (1, 1e6]; fixed. For (epsilon, delta) near 1 + 2 log(1/delta)/epsilon.
-    budget : float
-        Of the divergence, in (0, inf).
+    Args:
+        records: Their number, 1 to 1e9; or what each has spent before, to go on from `spent`.
+        order: In (1, 1e6]; fixed. For (epsilon, delta) near 1 + 2 log(1/delta)/epsilon.
+        budget: Of the divergence, in (0, inf).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     What a record has spent depends on its data, and so does who takes part: neither may be
     published, nor the norms. Sums are of what `admit` lets in, with the norms it was told at most,
     and a record that is not let in contributes nothing to the sum; whether it is in depends on what
     was released and on the record alone. Replaced records are not covered. Not for several threads.
 
-    References
-    ----------
-    Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.5 and Section 4.
+    Source: Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.5 and Section 4.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> accounts = IndividualFilter(3, order=8.0, budget=0.6)
     >>> norms = np.array([1.0, 0.5, 0.0])  # of three records, clipped at 1
     >>> [accounts.admit(norms, noise=4.0).tolist() for _ in range(3)]
@@ -96,8 +77,6 @@ class IndividualFilter:
     def mechanism(self) -> RDPCurve:
         """What the whole interaction is, for accountants; its epsilon may be published.
 
-        Examples
-        --------
         >>> from renyi import RDPAccountant
         >>> all_of_it = IndividualFilter(1000, order=20.0, budget=0.5).mechanism
         >>> round(RDPAccountant().compose(all_of_it).get_epsilon(1e-5), 3)
@@ -108,29 +87,19 @@ class IndividualFilter:
     def admit(
         self, norms: npt.ArrayLike, *, noise: float, sample_rate: float = 1.0
     ) -> npt.NDArray[np.bool_]:
-        """Charge the records that a noisy sum may contain, and return which they are.
+        """Charge the records that a noisy sum may contain; return for each whether it takes part.
 
         Call it before the noise is drawn. Records without a contribution cost nothing.
 
-        Parameters
-        ----------
-        norms : array_like
-            Upper bounds of the L2 norms of the contributions, one for each record, at least 0; inf
-            is never admitted.
-        noise : float
-            Standard deviation in each coordinate, in the unit of the norms, in (0, inf).
-        sample_rate : float
-            Of the Poisson sample that is summed, in (0, 1]. All records are charged, drawn or not.
+        Args:
+            norms: Upper bounds of the L2 norms of the contributions, one for each record, at least
+                0; inf is never admitted.
+            noise: Standard deviation in each coordinate, in the unit of the norms, in (0, inf).
+            sample_rate: Of the Poisson sample that is summed, in (0, 1]. All records are charged,
+                drawn or not.
 
-        Returns
-        -------
-        array of bool
-            Whether each record takes part, in the shape (records,). Others must contribute nothing.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not permitted; nothing is charged then.
+        Raises:
+            TypeError, ValueError: If an argument is not permitted; nothing is charged then.
         """
         sizes = _not_negative(norms, "norms")
         if sizes.shape != self._spent.shape:

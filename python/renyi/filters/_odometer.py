@@ -1,7 +1,5 @@
 """A running epsilon that holds at all times at once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -35,35 +33,21 @@ class PrivacyOdometer(Saved):
     With probability at least 1 - delta, `get_epsilon` is never below the privacy loss of what was
     released so far. It sets no limit; a filter for a known budget spends less.
 
-    Parameters
-    ----------
-    delta : float
-        In (0, 1): the probability that the loss ever exceeds what was said.
-    orders : iterable of float, optional
-        Rényi orders in (1, 1e6], fixed before anything is released, of equal weights. One
-        well-chosen order is the sharpest. The default is a fine grid from 1.25 to 1e6 with most
-        weight around 1 + log(1/delta); there it costs about 2/(order - 1) more than the best order.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
+    Args:
+        delta: In (0, 1): the probability that the loss ever exceeds what was said.
+        orders: Rényi orders in (1, 1e6], fixed before anything is released, of equal weights. One
+            well-chosen order is the sharpest. The default is a fine grid from 1.25 to 1e6 with most
+            weight around 1 + log(1/delta); there it costs about 2/(order - 1) more than the best
+            order.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
     The mean of M_t over the orders, by any weights, is a supermartingale too (the method of
     mixtures). By Ville's inequality it ever exceeds 1/delta with probability at most delta, so that
     L_t stays below the solution of sum w exp((alpha-1) (L - rho_t)) = 1/delta (Whitehouse, Ramdas,
     Rogers, Wu 2023, arXiv 2203.05481, for one order).
 
-    References
-    ----------
-    Rogers, Roth, Ullman, Vadhan 2016, arXiv 1605.08294, Definition 3.4 (odometers).
+    Source: Rogers, Roth, Ullman, Vadhan 2016, arXiv 1605.08294, Definition 3.4 (odometers).
 
-    Examples
-    --------
     >>> from renyi import Gaussian
     >>> odometer = PrivacyOdometer(1e-5)
     >>> for noise in 20.0, 10.0, 40.0:
@@ -105,10 +89,9 @@ class PrivacyOdometer(Saved):
     def spend(self, mechanism: Mechanism, count: int = 1) -> None:
         """Record ``count`` uses of a mechanism, before they are run.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `RDPAccountant.compose`; nothing is recorded then.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `RDPAccountant.compose`; nothing is
+                recorded then.
         """
         uses = checked(mechanism, count)
         cost, failing = divergences(*uses, self._adjacency, self._orders)

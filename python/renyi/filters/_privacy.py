@@ -12,7 +12,7 @@ import numpy as np
 from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._strict_json import check_names
-from renyi._validation import FINITE_POSITIVE, number_in, probability_of
+from renyi._validation import BELOW_ONE, FINITE_POSITIVE, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, divergences, orders_of
 from renyi.mechanisms import Gaussian, Mechanism
@@ -123,29 +123,18 @@ class PrivacyFilter(Filter):
     The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
     number are chosen along the way.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The budget; epsilon in (0, inf), delta in [0, 1). With 0 the largest losses are added up,
-        which only mechanisms of bounded losses have.
-    order : float, optional
-        The only Rényi order used, in (1, 1e6]. It has to be fixed before anything is released; the
-        best one of a planned run is that of `RDPAccountant.get_epsilon_and_order`. By default there
-        are several routes: the best order for Gaussian noise, with 23/32 of delta; four orders
-        around it, with 1/32 together; exact curves added up, with 1/4.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    failure_delta : float
-        In [0, delta): the part of delta set aside for mechanisms that may fail, `ApproxDP`. Exact
-        curves need none.
+    Args:
+        epsilon, delta: The budget; epsilon in (0, inf), delta in [0, 1). With 0 the largest losses
+            are added up, which only mechanisms of bounded losses have.
+        order: The only Rényi order used, in (1, 1e6]. It has to be fixed before anything is
+            released; the best one of a planned run is that of
+            `RDPAccountant.get_epsilon_and_order`. By default there are several routes: the best
+            order for Gaussian noise, with 23/32 of delta; four orders around it, with 1/32
+            together; exact curves added up, with 1/4.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+        failure_delta: In [0, delta): the part of delta set aside for mechanisms that may fail,
+            `ApproxDP`. Exact curves need none.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
     The budget of an order is the largest divergence for which the optimal conversion gives epsilon
     at the order's share of delta (Asoodeh et al. 2020). Exact curves, by `PLDAccountant`, are added
     up by basic composition, one for each call of `spend`: they serve where these are few, and the
@@ -156,8 +145,6 @@ class PrivacyFilter(Filter):
     route alone would have stopped, whose delta at epsilon is at most the route's share. The
     hockey-stick divergence is a sum over transcripts, so that the shares add up.
 
-    Examples
-    --------
     >>> from renyi import Gaussian
     >>> budget = PrivacyFilter(epsilon=1.0, delta=1e-5)
     >>> while budget.fits(Gaussian(20.0)):
@@ -178,7 +165,8 @@ class PrivacyFilter(Filter):
         failure_delta: float = 0.0,
     ) -> None:
         epsilon_allowed = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-        whole, failing = _below_one(delta), probability_of(failure_delta, "failure_delta")
+        whole = number_in(delta, "delta", BELOW_ONE)
+        failing = probability_of(failure_delta, "failure_delta")
         if failing >= whole and failing > 0.0:
             raise ValueError(f"failure_delta must be below delta, {delta!r}, got {failing!r}")
         self._epsilon, self._delta = epsilon_allowed, whole
@@ -288,13 +276,6 @@ class PrivacyFilter(Filter):
         orders = ", ".join(f"{order:.6g}" for order in self.orders)
         by = f"orders {orders}" if orders else "largest losses"
         return f"<PrivacyFilter: {by}, {round_down(self.remaining, 3)} remaining>"
-
-
-def _below_one(delta: Any) -> float:
-    value = probability_of(delta, "delta")
-    if value == 1.0:
-        raise ValueError(f"delta must be a number in [0, 1), got {delta!r}")
-    return value
 
 
 @lru_cache(maxsize=256)

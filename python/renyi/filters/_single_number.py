@@ -1,7 +1,5 @@
 """Budgets of one number: zero-concentrated, Gaussian and Rényi differential privacy."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import lru_cache
@@ -37,20 +35,10 @@ class GDPFilter(Filter):
     number are chosen along the way. Gaussian noise is added up without loss: as much of it fits as
     if it had all been planned.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The budget; epsilon in (0, inf), delta in (0, 1).
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
+    Args:
+        epsilon, delta: The budget; epsilon in (0, inf), delta in (0, 1).
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
     Mechanisms of parameters mu_i go on while sum mu_i^2 <= mu^2, with mu the largest parameter that
     gives (epsilon, delta) (Smith, Thakurta 2022, arXiv 2210.17520). Gaussian noise has a parameter,
     and so has all that is purely private: its trade-off function is two segments that a convex one
@@ -63,8 +51,6 @@ class GDPFilter(Filter):
     (Regehr and others 2026, arXiv 2602.15815, for residues in general). Composition holds whatever
     the rest does, for it is mu'-private given the first output (Dong, Roth, Su 2022, Theorem 3.2).
 
-    Examples
-    --------
     >>> from renyi import Gaussian, PoissonSampled
     >>> budget = GDPFilter(epsilon=1.0, delta=1e-5)
     >>> budget.spend(PoissonSampled(Gaussian(1.0), 0.01), 100)  # the first, by its exact curve
@@ -160,10 +146,8 @@ class GDPFilter(Filter):
 def mu_squared(mechanism: Mechanism, adjacency: Adjacency) -> float:
     """Return the square of the parameter of Gaussian privacy, rounded up.
 
-    Raises
-    ------
-    UnsupportedMechanismError
-        If none is known.
+    Raises:
+        UnsupportedMechanismError: If none is known.
     """
     if isinstance(mechanism, Composed):
         total = 0.0
@@ -230,33 +214,19 @@ class ZCDPFilter(Filter):
     Holds however the mechanisms, their parameters and their number are chosen along the way: it is
     a filter of every order at once.
 
-    Parameters
-    ----------
-    rho : float
-        In (0, inf).
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
+    Args:
+        rho: In (0, inf).
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
     Gaussian noise of multiplier sigma costs 1/(2 sigma^2), discrete Gaussian noise the same
     (Canonne, Kamath, Steinke 2020, Theorem 4), pure privacy epsilon^2/2 (Bun, Steinke 2016,
     Proposition 1.4), bounded range epsilon^2/8 (Cesar, Rogers 2021, arXiv 2004.07223). Samples of
-    Gaussian noise are no better than the noise alone here: a finite
-    order or an exact curve sees what sampling gains. A use is rounded up
-    once, sums are exact.
+    Gaussian noise are no better than the noise alone here: a finite order or an exact curve sees
+    what sampling gains. A use is rounded up once, sums are exact.
 
-    References
-    ----------
-    Feldman, Zrnic 2021, arXiv 2008.11193; Whitehouse, Ramdas, Rogers, Wu 2023, arXiv 2203.05481.
+    Source: Feldman, Zrnic 2021, arXiv 2008.11193; Whitehouse, Ramdas, Rogers, Wu 2023, arXiv
+    2203.05481.
 
-    Examples
-    --------
     >>> from renyi import Gaussian
     >>> budget = ZCDPFilter(rho=0.1)
     >>> budget.count_that_fits(Gaussian(10.0), 1000)
@@ -334,32 +304,16 @@ class RenyiFilter(Filter):
     probability ``failure_delta``, however the mechanisms, their parameters and their number are
     chosen along the way.
 
-    Parameters
-    ----------
-    order : float
-        The Rényi order, in (1, 1e6].
-    budget : float
-        The largest divergence, in (0, inf).
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    failure_delta : float
-        In [0, 1): what mechanisms that may fail, `ApproxDP`, can spend together.
+    Args:
+        order: The Rényi order, in (1, 1e6].
+        budget: The largest divergence, in (0, inf).
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+        failure_delta: In [0, 1): what mechanisms that may fail, `ApproxDP`, can spend together.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
     Methods may be called from many threads, which together never overspend.
 
-    References
-    ----------
-    Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.3; Lécuyer 2021, arXiv 2103.01379.
+    Source: Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.3; Lécuyer 2021, arXiv 2103.01379.
 
-    Examples
-    --------
     >>> from renyi import Gaussian
     >>> budget = RenyiFilter(order=8.0, budget=0.5)
     >>> budget.spend(Gaussian(10.0), 12)  # 12 times 8/200

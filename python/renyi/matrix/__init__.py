@@ -8,8 +8,6 @@ standard deviation of z in units of the clipping norm, and the whole run is one 
 of that over ``strategy.sensitivity(participation)`` (Denisov, McMahan, Rush, Smith, Thakurta 2022,
 arXiv 2202.08312: also where a sum depends on what was released before).
 
-Examples
---------
 >>> strategy = BandedToeplitz.optimal(1000, 100)
 >>> once_an_epoch = MinSeparation(100, 10)
 >>> round(strategy.sensitivity(once_an_epoch) / strategy.column_norm, 6)
@@ -17,8 +15,6 @@ Examples
 >>> round(strategy.loss("mean"), 6), round(Tree(1000).loss("mean"), 4)
 (3.6596, 5.3573)
 """
-
-from __future__ import annotations
 
 from renyi.matrix._blt import BLT
 from renyi.matrix._choice import choose_bands, choose_strategy, plot_bands, priced
@@ -60,7 +56,4 @@ __all__ = [
     "plot_bands",
     "priced",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

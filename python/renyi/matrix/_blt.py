@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import MOST_BUFFERS, buffered_loss, buffered_nodes, solve_buffered
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
@@ -45,23 +46,15 @@ class BLT(ToeplitzStrategy):
 
     Its noise takes a buffer for each decay, however many steps there are.
 
-    Parameters
-    ----------
-    steps : int
-        In [1, 10^9].
-    decays : sequence of float
-        Each in [0, 1), at least one.
-    weights : sequence of float
-        As many finite numbers. Where they are positive and of sum at most 1, the coefficients fall
-        and the sensitivity is exact.
+    Args:
+        steps: In [1, 10^9].
+        decays: Each in [0, 1), at least one.
+        weights: As many finite numbers. Where they are positive and of sum at most 1, the
+            coefficients fall and the sensitivity is exact.
 
-    References
-    ----------
-    McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham, McMahan, Pillutla, Steinke, Thakurta
-    2024, arXiv 2404.16706.
+    Source: McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham, McMahan, Pillutla, Steinke,
+    Thakurta 2024, arXiv 2404.16706.
 
-    Examples
-    --------
     >>> round(BLT.optimal(1000, 2, loss="max").loss("max"), 6)
     3.321262
     """
@@ -82,9 +75,7 @@ class BLT(ToeplitzStrategy):
             raise ValueError(
                 f"weights must be {len(theta)} finite numbers, as many as decays, got {weights!r}"
             )
-        for name, value in (("steps", length), ("decays", theta), ("weights", omega)):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_optimal_for", None)
+        set_fields(self, steps=length, decays=theta, weights=omega, _optimal_for=None)
 
     @classmethod
     def optimal(
@@ -98,26 +89,20 @@ class BLT(ToeplitzStrategy):
     ) -> BLT:
         """Return the matrix of least loss.
 
-        Parameters
-        ----------
-        steps : int
-            In [1, 10^9].
-        buffers : int
-            In [1, 8]; 2 to 4 come close to the best of all Toeplitz matrices.
-        loss : {"mean", "max"}
-            Which loss, as of `Strategy.loss`.
-        participation : Participation
-            What the sensitivity is of; by default a single pass. A run of several epochs with
-            coefficients for a single pass needs more noise, and warns.
-        workload : Workload
-            The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
+        Args:
+            steps: In [1, 10^9].
+            buffers: In [1, 8]; 2 to 4 come close to the best of all Toeplitz matrices.
+            loss ({"mean", "max"}): Which loss, as of `Strategy.loss`.
+            participation: What the sensitivity is of; by default a single pass. A run of several
+                epochs with coefficients for a single pass needs more noise, and warns.
+            workload: The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
         """
         count = integer_of(buffers, "buffers", 1)
         if count > MOST_BUFFERS:
             raise ValueError(f"buffers must be an integer in [1, {MOST_BUFFERS}], got {buffers!r}")
         length = uses_of(steps, "steps", 1)
         fitted = cls(length, *fit_blt(length, count, loss, participation, workload))
-        object.__setattr__(fitted, "_optimal_for", participation)
+        set_fields(fitted, _optimal_for=participation)
         return fitted
 
     def first_column(self) -> Vector:

@@ -33,19 +33,14 @@ _MOST_BANDS = 512  # that are offered without sampling: each is a buffer of the 
 class Priced(NamedTuple):
     """A strategy with the noise that a guarantee takes.
 
-    Attributes
-    ----------
-    name : str
-        What it is called in tables.
-    strategy : Strategy
-        The matrix.
-    participation : Participation
-        In which steps a record takes part, and by which stride and blocks random bins are priced.
-    noise_multiplier : float
-        Standard deviation of z over the clipping norm.
-    error : float
-        Standard deviation of the noise of a query over the clipping norm, as the loss has it:
-        the noise multiplier times the root of the mean or largest of `Strategy.errors`.
+    Attributes:
+        name: What it is called in tables.
+        strategy: The matrix.
+        participation: In which steps a record takes part, and by which stride and blocks random
+            bins are priced.
+        noise_multiplier: Standard deviation of z over the clipping norm.
+        error: Standard deviation of the noise of a query over the clipping norm, as the loss has
+            it: the noise multiplier times the root of the mean or largest of `Strategy.errors`.
     """
 
     name: str
@@ -67,13 +62,9 @@ def priced(
 ) -> Priced:
     """Return a strategy with the noise for (epsilon, delta), under "zero_out" adjacency.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or the strategy is not covered by the participation.
+    Raises:
+        ValueError: If the strategy is not covered by the participation.
 
-    Examples
-    --------
     >>> row = priced("", BandedToeplitz.optimal(2048, 4), CyclicPoisson(4 / 128, 4), 1.0, 1e-6)
     >>> round(row.error, 2)
     51.1
@@ -154,20 +145,13 @@ def choose_bands(
     is no sampling. The best row is ``min(rows, key=lambda row: row.error)``; `plot_bands` draws
     them.
 
-    Parameters
-    ----------
-    target_epsilon, target_delta : float
-        In (0, inf) and (0, 1).
-    population, batch_size, steps : int
-        Of the training, each at least 1.
-    bands : iterable of int, optional
-        Which to try, each at most population / batch_size; by default powers of 2 up to that, and
-        that.
-    loss, workload
-        As of `Strategy.loss`.
+    Args:
+        target_epsilon, target_delta: In (0, inf) and (0, 1).
+        population, batch_size, steps: Of the training, each at least 1.
+        bands: Which to try, each at most population / batch_size; by default powers of 2 up to
+            that, and that.
+        loss, workload: As of `Strategy.loss`.
 
-    Examples
-    --------
     >>> rows = choose_bands(1.0, 1e-6, population=128, batch_size=1, steps=2048, bands=[1, 4, 16])
     >>> [round(row.error, 2) for row in rows], min(rows, key=lambda row: row.error).strategy.bands
     ([54.01, 51.1, 53.17], 4)
@@ -178,23 +162,15 @@ def choose_bands(
     if most < 1:
         raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
     given = numbers_to_try(most) if bands is None else list(bands)
+    how: Any = {"loss": loss, "workload": workload}
     rows = []
     for count in given:
         if integer_of(count, "bands", 1) > most:
             raise ValueError(f"bands must be integers in [1, {most}], got {count!r}")
-        strategy = BandedToeplitz.optimal(length, count, loss=loss, workload=workload)
+        strategy = BandedToeplitz.optimal(length, count, **how)
         scheme = CyclicPoisson(min(size * count / records, 1.0), count)
-        rows.append(
-            priced(
-                f"{count} band{'s' if count > 1 else ''}",
-                strategy,
-                scheme,
-                target_epsilon,
-                target_delta,
-                loss=loss,
-                workload=workload,
-            )
-        )
+        name = f"{count} band{'s' if count > 1 else ''}"
+        rows.append(priced(name, strategy, scheme, target_epsilon, target_delta, **how))
     return tuple(rows)
 
 
@@ -221,32 +197,21 @@ def choose_strategy(
     number of bands, those that are likely to come near the best. Numbers of bands are powers of 2
     and the number of batches. The choice is the first row.
 
-    Parameters
-    ----------
-    target_epsilon, target_delta, population, batch_size, steps, loss, workload
-        As for `choose_bands`.
-    buffers : int
-        Of the `BLT`, in [1, 8].
+    Args:
+        target_epsilon, target_delta, population, batch_size, steps, loss, workload: As for
+            `choose_bands`.
+        buffers: Of the `BLT`, in [1, 8].
 
-    Examples
-    --------
     >>> rows = choose_strategy(1.0, 1e-6, population=60, batch_size=1, steps=30)
     >>> rows[0].name, rows[-1].name
     ('4 bands, sampled', 'independent, fixed order')
     """
-    sampled = choose_bands(
-        target_epsilon,
-        target_delta,
-        population=population,
-        batch_size=batch_size,
-        steps=steps,
-        loss=loss,
-        workload=workload,
-    )
+    how: Any = {"loss": loss, "workload": workload}
+    sizes: Any = {"population": population, "batch_size": batch_size, "steps": steps}
+    sampled = choose_bands(target_epsilon, target_delta, **sizes, **how)
     whole = FixedEpochs(-(-population // batch_size))
     most = min(whole.period, steps, _MOST_BANDS)
     numbers = numbers_to_try(most)
-    how: Any = {"loss": loss, "workload": workload}
     blt = BLT.optimal(steps, buffers, participation=whole, **how)
     bands = [BandedToeplitz.optimal(steps, count, **how) for count in numbers]
     roots = [BandedInverse.root(steps, count) for count in numbers[1:]]
@@ -298,12 +263,9 @@ def choose_strategy(
 def plot_bands(rows: Iterable[Priced], *, ax: Axes | None = None) -> Axes:
     """Draw the error over the number of bands, on logarithmic axes; needs matplotlib.
 
-    Parameters
-    ----------
-    rows : iterable of Priced
-        What `choose_bands` returned.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+    Args:
+        rows: What `choose_bands` returned.
+        ax: Where to draw; by default a new figure.
     """
     from matplotlib.figure import Figure
 

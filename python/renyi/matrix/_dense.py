@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._progress import progress
 from renyi._validation import integer_of
 from renyi.matrix._minimise import minimise
@@ -42,14 +43,10 @@ class Dense(Strategy):
 
     Its noise takes as many buffers as it has bands.
 
-    Parameters
-    ----------
-    rows : array_like
-        A square matrix, zero above the diagonal, or its rows up to the diagonal. Finite, positive
-        on the diagonal, of at most 8192 steps.
+    Args:
+        rows (array_like): A square matrix, zero above the diagonal, or its rows up to the diagonal.
+            Finite, positive on the diagonal, of at most 8192 steps.
 
-    Examples
-    --------
     >>> round(Dense.optimal(16).loss(), 6)
     1.689404
     >>> round(Dense([[1.0], [0.5, 1.0]]).column_norm, 6)
@@ -65,9 +62,7 @@ class Dense(Strategy):
         matrix = _triangle_of(rows)
         matrix.flags.writeable = False
         lines = tuple(tuple(row[: t + 1].tolist()) for t, row in enumerate(matrix))
-        object.__setattr__(self, "rows", lines)
-        object.__setattr__(self, "_matrix", matrix)
-        object.__setattr__(self, "_optimal_for", None)
+        set_fields(self, rows=lines, _matrix=matrix, _optimal_for=None)
 
     @classmethod
     def optimal(
@@ -84,28 +79,20 @@ class Dense(Strategy):
         share no row. Of `MinSeparation` and `CyclicPoisson` it is the best with bands up to the
         separation and columns of one norm.
 
-        Parameters
-        ----------
-        steps : int
-            In [1, 8192]; some thousand take minutes.
-        participation : Participation
-            What the sensitivity is of; by default a single pass. A run of several epochs with the
-            matrix for a single pass needs more noise, and warns.
-        bands : int, optional
-            Diagonals that may be other than zero.
-        workload : Workload
-            The queries.
+        Args:
+            steps: In [1, 8192]; some thousand take minutes.
+            participation: What the sensitivity is of; by default a single pass. A run of several
+                epochs with the matrix for a single pass needs more noise, and warns.
+            bands: Diagonals that may be other than zero.
 
-        References
-        ----------
-        Li, Miklau, Hay, McGregor, Rastogi 2015 (the matrix mechanism); Denisov and others 2022,
-        arXiv 2202.08312; Choquette-Choo and others 2022, arXiv 2211.06530.
+        Source: Li, Miklau, Hay, McGregor, Rastogi 2015 (the matrix mechanism); Denisov and others
+        2022, arXiv 2202.08312; Choquette-Choo and others 2022, arXiv 2211.06530.
         """
         length = integer_of(steps, "steps", 1)
         if length > MOST_DENSE:
             raise ValueError(f"steps must be an integer in [1, {MOST_DENSE}], got {steps!r}")
         fitted = cls(fit_dense(length, participation, bands, workload))
-        object.__setattr__(fitted, "_optimal_for", participation)
+        set_fields(fitted, _optimal_for=participation)
         return fitted
 
     @property

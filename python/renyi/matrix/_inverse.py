@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import solve_toeplitz
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
@@ -29,21 +30,14 @@ class BandedInverse(ToeplitzStrategy):
     The noise of a step is z_t + sum_k coefficients_k z_(t-k), which takes ``bands - 1`` arrays. The
     matrix itself has no zero below its diagonal: it goes with every participation but samples.
 
-    Parameters
-    ----------
-    steps : int
-        In [1, 10^9].
-    coefficients : sequence of float
-        The first column of the inverse: 1, then numbers in [-1, 0] of sum at least -1, at most
-        ``steps`` in all.
+    Args:
+        steps: In [1, 10^9].
+        coefficients: The first column of the inverse: 1, then numbers in [-1, 0] of sum at least
+            -1, at most ``steps`` in all.
 
-    References
-    ----------
-    Kalinin, McKenna, Upadhyay, Lampert 2025, arXiv 2505.12128 (banded inverse square root);
+    Source: Kalinin, McKenna, Upadhyay, Lampert 2025, arXiv 2505.12128 (banded inverse square root);
     arXiv 2601.22334 (two bands).
 
-    Examples
-    --------
     >>> BandedInverse.root(1000, 4).coefficients
     (1.0, -0.5, -0.125, -0.0625)
     >>> round(BandedInverse.root(1000, 1000).loss("max"), 6)
@@ -66,17 +60,14 @@ class BandedInverse(ToeplitzStrategy):
             or math.fsum(past) < -1.0
         ):
             raise ValueError(f"coefficients must be {allowed}, got {coefficients!r}")
-        object.__setattr__(self, "steps", length)
-        object.__setattr__(self, "coefficients", d)
+        set_fields(self, steps=length, coefficients=d)
 
     @classmethod
     def root(cls, steps: int, bands: int) -> BandedInverse:
         """Return the inverse of the square root of the prefix sums, cut to bands: BISR.
 
-        Parameters
-        ----------
-        steps, bands : int
-            Bands of the inverse, in [1, steps].
+        Args:
+            steps, bands: Bands of the inverse, in [1, steps].
         """
         length, count = uses_of(steps, "steps", 1), integer_of(bands, "bands", 1)
         if count > length:
@@ -98,15 +89,10 @@ class BandedInverse(ToeplitzStrategy):
 
         With two bands every step takes back a part of z of the step before (DP-lambda-CGD).
 
-        Parameters
-        ----------
-        steps, bands : int
-            Bands of the inverse, in [1, min(steps, 32)].
-        loss, participation, workload
-            As of `Strategy.loss`.
+        Args:
+            steps, bands: Bands of the inverse, in [1, min(steps, 32)].
+            loss, participation, workload: As of `Strategy.loss`.
 
-        Examples
-        --------
         >>> few = BandedInverse.optimal(1000, 4)
         >>> round(few.loss("mean"), 3), round(BandedInverse.root(1000, 4).loss("mean"), 3)
         (3.957, 9.004)

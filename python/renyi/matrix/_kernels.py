@@ -27,12 +27,9 @@ _LONGEST_ROW = 100_000  # steps after which the noise of a step is of about one 
 class Held(NamedTuple):
     """The state of a stream: a step changes all of it in one call, or nothing.
 
-    Attributes
-    ----------
-    taken : ndarray of int64
-        One number: the steps so far.
-    arrays : dict
-        The buffers, by name.
+    Attributes:
+        taken: One number: the steps so far.
+        arrays: The buffers, by name.
     """
 
     taken: npt.NDArray[np.int64]
@@ -47,12 +44,9 @@ class Held(NamedTuple):
 class Kernel(ABC):
     """Buffers, one step on them, and two norms.
 
-    Attributes
-    ----------
-    held : Held
-        Steps so far and buffers. Another may take its place.
-    row_norm : float
-        The largest norm of a row of C^-1, about.
+    Attributes:
+        held: Steps so far and buffers. Another may take its place.
+        row_norm: The largest norm of a row of C^-1, about.
     """
 
     held: Held

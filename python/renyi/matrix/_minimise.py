@@ -1,7 +1,5 @@
 """Minimisation of smooth functions by L-BFGS."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

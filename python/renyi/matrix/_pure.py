@@ -65,25 +65,15 @@ def noise_functions(
     the strategy, and each has its cost. A state with another step or other buffers than it was
     returned with is refused. Otherwise as `NoiseStream`.
 
-    Parameters
-    ----------
-    strategy : Strategy
-        Which matrix.
-    scale : float
-        Standard deviation of z.
-    library : {"numpy", "jax", "torch"}
-        Of the sums, an array or a list of arrays of float32 or float64 on the CPU. With JAX the
-        functions are to be called outside of ``jit``.
-    generator, threads
-        As for `NoiseStream`.
+    Args:
+        scale: Standard deviation of z.
+        library ({"numpy", "jax", "torch"}): Of the sums, an array or a list of arrays of float32 or
+            float64 on the CPU. With JAX the functions are to be called outside of ``jit``.
+        generator, threads: As for `NoiseStream`.
 
-    Raises
-    ------
-    ImportError
-        If the library is not installed.
+    Raises:
+        ImportError: If the library is not installed.
 
-    Examples
-    --------
     >>> from renyi.matrix import SquareRoot
     >>> init, next = noise_functions(SquareRoot(10), 2.0)
     >>> sums = [np.zeros(3), np.zeros((2, 2))]

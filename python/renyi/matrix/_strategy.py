@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import best_selection
 from renyi._validation import BELOW_ONE, integer_of, number_in, one_of, real_of
 from renyi.mechanisms.json_form import decode_value, encode_value
@@ -60,16 +61,14 @@ class PrefixSums:
 class Momentum:
     """The iterates of SGD with momentum.
 
-    Parameters
-    ----------
-    beta : float
-        In [0, 1).
+    Args:
+        beta: In [0, 1).
     """
 
     beta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _beta_of(self.beta, "beta"))
+        set_fields(self, beta=_beta_of(self.beta, "beta"))
 
     def kernel(self, steps: int) -> Vector:
         """Return the first column, 1 + beta + .. + beta^t."""
@@ -84,12 +83,9 @@ class Momentum:
 class LearningRates:
     """The iterates of SGD whose learning rate changes, with or without momentum.
 
-    Parameters
-    ----------
-    rates : sequence of float
-        One for each step, finite.
-    beta : float
-        Of the momentum, in [0, 1).
+    Args:
+        rates: One for each step, finite.
+        beta: Of the momentum, in [0, 1).
     """
 
     rates: tuple[float, ...]
@@ -99,8 +95,7 @@ class LearningRates:
         numbers = tuple(real_of(rate, "rates", "finite numbers") for rate in rates)
         if not numbers or not np.all(np.isfinite(numbers)):
             raise ValueError(f"rates must be finite numbers, at least one, got {rates!r}")
-        object.__setattr__(self, "rates", numbers)
-        object.__setattr__(self, "beta", _beta_of(beta, "beta"))
+        set_fields(self, rates=numbers, beta=_beta_of(beta, "beta"))
 
     def matrix(self, steps: int) -> Matrix:
         """Return A, a row for each query."""
@@ -155,10 +150,8 @@ _UNIT = 2.0**-53
 class Sensitivity(float):
     """A number that is never below the sensitivity, and whether a theorem says it is reached.
 
-    Attributes
-    ----------
-    exact : bool
-        If so, all that it is above by is rounding. If not, it is a bound.
+    Attributes:
+        exact: If so, all that it is above by is rounding. If not, it is a bound.
     """
 
     exact: bool
@@ -382,10 +375,8 @@ class Strategy(StrategyMatrix):
         that says whether it is ``exact`` or a bound. For `CyclicPoisson` it is that of one of the
         steps of a record, which then share no row, for `BallsInBins` that of bins that are known.
 
-        Raises
-        ------
-        ValueError
-            If steps of a record may share a row where no bound of that is known.
+        Raises:
+            ValueError: If steps of a record may share a row where no bound of that is known.
         """
         known = participation_of(participation)
         if isinstance(known, CyclicPoisson):
@@ -397,10 +388,8 @@ class Strategy(StrategyMatrix):
     def overlaps(self, batches: int) -> Overlaps:
         """Return bounds of the inner products of what a record moves in the bins it may be in.
 
-        Raises
-        ------
-        ValueError
-            If there are more batches than steps, or an entry of C is negative.
+        Raises:
+            ValueError: If there are more batches than steps, or an entry of C is negative.
         """
         number = integer_of(batches, "batches", 1)
         if number > self.steps:
@@ -423,14 +412,10 @@ class Strategy(StrategyMatrix):
     ) -> float:
         """Return the deviation of the noise of queries at noise multiplier 1.
 
-        Parameters
-        ----------
-        loss : {"mean", "max"}
-            The root of the mean or of the largest variance, times `sensitivity`.
-        participation : Participation
-            What the noise is to be scaled for.
-        workload : Workload
-            The queries.
+        Args:
+            loss ({"mean", "max"}): The root of the mean or of the largest variance, times
+                `sensitivity`.
+            participation: What the noise is to be scaled for.
         """
         kind = loss_of(loss)
         errors = self.errors(workload_of(workload))

@@ -32,29 +32,14 @@ class NoiseStream:
 
     Iterating yields the noise alone, for the steps that are left.
 
-    Parameters
-    ----------
-    strategy : Strategy
-        Which matrix.
-    shape : int or tuple of int
-        Of the sums.
-    generator : SecureGenerator or numpy.random.Generator, optional
-        As for `renyi.noise.add_gaussian_noise`.
-    scale : float
-        Standard deviation of z.
-    dtype : dtype
-        float32 or float64, of sums and buffers; buffers of a `BLT` are float64 always.
-    threads : int, optional
-        By default one for each processor. The result does not depend on it.
+    Args:
+        shape: Of the sums.
+        generator (SecureGenerator or numpy.random.Generator): As for
+            `renyi.noise.add_gaussian_noise`.
+        scale: Standard deviation of z.
+        dtype: float32 or float64, of sums and buffers; buffers of a `BLT` are float64 always.
+        threads: By default one for each processor. The result does not depend on it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from renyi.matrix import SquareRoot
     >>> stream = SquareRoot(3).noise(1000, scale=10.0)
     >>> total = sum(stream)
@@ -103,13 +88,10 @@ class NoiseStream:
     def add(self, array: Array) -> Array:
         """Add the noise of the next step to an array in place, and return it.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the array has another shape or dtype, is not C-contiguous and writeable, or has an
-            entry that is not finite or beyond half the largest number.
-        RuntimeError
-            Past the last step: the guarantee is that of the steps of the strategy.
+        Raises:
+            TypeError, ValueError: If the array has another shape or dtype, is not C-contiguous and
+                writeable, or has an entry that is not finite or beyond half the largest number.
+            RuntimeError: Past the last step: the guarantee is that of the steps of the strategy.
         """
         if not isinstance(array, np.ndarray) or array.dtype != self._dtype:
             raise TypeError(f"array must be an array of {self._dtype}, got {array!r}")
@@ -163,13 +145,11 @@ class NoiseStream:
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
         """Return the state, for `load_state_dict`.
 
-        Parameters
-        ----------
-        secrets : bool
-            With them the state has an entry "secrets", never to be published: the noise of steps
-            before, which with what was released tells their sums, and what a reproducible generator
-            draws next. Without them it cannot be loaded once a step has been taken. The entry may
-            be stored apart and put back before the state is loaded.
+        Args:
+            secrets: With them the state has an entry "secrets", never to be published: the noise of
+                steps before, which with what was released tells their sums, and what a reproducible
+                generator draws next. Without them it cannot be loaded once a step has been taken.
+                The entry may be stored apart and put back before the state is loaded.
         """
         state = {
             "strategy": self.strategy.to_dict(),
@@ -227,11 +207,10 @@ class NoiseStream:
         The stream that saved the state must not be used any more: two continuations of one state
         are covered by neither guarantee.
 
-        Raises
-        ------
-        ValueError
-            If the state is not that of such a stream, or an older one than what has been released
-            in this process, or lacks the secrets it takes. Nothing is changed then.
+        Raises:
+            ValueError: If the state is not that of such a stream, or an older one than what has
+                been released in this process, or lacks the secrets it takes. Nothing is changed
+                then.
         """
         step = int(self.checked(state).taken[0])
         secrets = state.get("secrets")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._training import solve_toeplitz, toeplitz_error
 from renyi._validation import integer_of, real_of, uses_of
 from renyi.matrix._minimise import minimise
@@ -113,18 +114,12 @@ class SquareRoot(ToeplitzStrategy):
     Of all Toeplitz matrices it has the least "max" loss for prefix sums and a single pass. Its
     noise takes as many buffers as there are steps: for long runs see `BLT`.
 
-    Parameters
-    ----------
-    steps : int
-        In [1, 10^9].
+    Args:
+        steps: In [1, 10^9].
 
-    References
-    ----------
-    Fichtenberger, Henzinger, Upadhyay 2022, arXiv 2202.11205; Henzinger, Upadhyay, Upadhyay 2022,
-    arXiv 2211.05006.
+    Source: Fichtenberger, Henzinger, Upadhyay 2022, arXiv 2202.11205; Henzinger, Upadhyay, Upadhyay
+    2022, arXiv 2211.05006.
 
-    Examples
-    --------
     >>> round(SquareRoot(1000).loss("max"), 6)
     3.265003
     """
@@ -133,7 +128,7 @@ class SquareRoot(ToeplitzStrategy):
     streams = "bands"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", uses_of(self.steps, "steps", 1))
+        set_fields(self, steps=uses_of(self.steps, "steps", 1))
 
     def first_column(self) -> Vector:
         """Return the first column of C."""
@@ -152,24 +147,16 @@ class SquareRoot(ToeplitzStrategy):
 class BandedToeplitz(ToeplitzStrategy):
     """A banded Toeplitz matrix: noise that takes back what few steps before it added.
 
-    Parameters
-    ----------
-    steps : int
-        In [1, 10^9].
-    coefficients : sequence of float
-        Its first column: 1, then finite numbers, as many as there are bands, at most ``steps``.
-        One band: independent noise.
-    normalised : bool
-        Whether every column is divided by its norm, so that the last ones, which are cut, have the
-        norm of the others: the better if there are few steps. Then steps of a record must be at
-        least as far apart as there are bands.
+    Args:
+        steps: In [1, 10^9].
+        coefficients: Its first column: 1, then finite numbers, as many as there are bands, at most
+            ``steps``. One band: independent noise.
+        normalised: Whether every column is divided by its norm, so that the last ones, which are
+            cut, have the norm of the others: the better if there are few steps. Then steps of a
+            record must be at least as far apart as there are bands.
 
-    References
-    ----------
-    Choquette-Choo and others 2023, arXiv 2306.08153; McKenna 2024, arXiv 2405.15913.
+    Source: Choquette-Choo and others 2023, arXiv 2306.08153; McKenna 2024, arXiv 2405.15913.
 
-    Examples
-    --------
     >>> best = BandedToeplitz.optimal(16, 4)
     >>> round(best.loss(), 6), [round(c, 3) for c in best.coefficients]
     (1.93753, [1.0, 0.552, 0.414, 0.327])
@@ -191,9 +178,7 @@ class BandedToeplitz(ToeplitzStrategy):
             )
         if not isinstance(normalised, bool):
             raise TypeError(f"normalised must be True or False, got {normalised!r}")
-        object.__setattr__(self, "steps", length)
-        object.__setattr__(self, "coefficients", c)
-        object.__setattr__(self, "normalised", normalised)
+        set_fields(self, steps=length, coefficients=c, normalised=normalised)
 
     @classmethod
     def optimal(
@@ -210,16 +195,11 @@ class BandedToeplitz(ToeplitzStrategy):
         It is least for a single pass and for any participation with steps at least ``bands`` apart,
         but for the last columns, which are cut.
 
-        Parameters
-        ----------
-        steps, bands : int
-            Of the matrix; bands in [1, steps].
-        loss : {"mean", "max"}
-            Which loss, as of `Strategy.loss`.
-        workload : Workload
-            The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
-        normalised : bool
-            Whether the columns are normalised afterwards.
+        Args:
+            steps, bands: Of the matrix; bands in [1, steps].
+            loss ({"mean", "max"}): Which loss, as of `Strategy.loss`.
+            workload: The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
+            normalised: Whether the columns are normalised afterwards.
         """
         length, count = uses_of(steps, "steps", 1), integer_of(bands, "bands", 1)
         if count > length:

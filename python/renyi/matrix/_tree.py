@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import integer_of, uses_of
+from renyi._fields import set_fields, set_integers
+from renyi._validation import uses_of
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
     PrefixSums,
@@ -35,24 +36,18 @@ class Tree(Strategy):
     A prefix sum is one of disjoint nodes. Its noise takes a buffer for each height. C has a row for
     each node, more than columns: the sensitivity is of all nodes, whichever are used.
 
-    Parameters
-    ----------
-    steps : int
-        In [1, 10^9].
-    honaker : bool
-        What stands for a node: the best combination of it with all nodes below, or it alone.
-    restart : int, optional
-        After every so many steps the tree is completed, as if by steps without records, and another
-        one begins: all nodes over the steps so far are used, up to the root, which leaves the sum
-        with less noise than the nodes of its prefix. A tree that is not completed is not offered.
+    Args:
+        steps: In [1, 10^9].
+        honaker: What stands for a node: the best combination of it with all nodes below, or it
+            alone.
+        restart: After every so many steps the tree is completed, as if by steps without records,
+            and another one begins: all nodes over the steps so far are used, up to the root, which
+            leaves the sum with less noise than the nodes of its prefix. A tree that is not
+            completed is not offered.
 
-    References
-    ----------
-    Dwork, Naor, Pitassi, Rothblum 2010; Honaker 2015 ("Efficient use of differentially private
-    binary trees"); Kairouz and others 2021, arXiv 2103.00039 (restarts, Appendix D).
+    Source: Dwork, Naor, Pitassi, Rothblum 2010; Honaker 2015 ("Efficient use of differentially
+    private binary trees"); Kairouz and others 2021, arXiv 2103.00039 (restarts, Appendix D).
 
-    Examples
-    --------
     >>> round(Tree(1000).loss("max"), 4), round(Tree(1000, False).loss("max"), 4)
     (7.2817, 9.4868)
     """
@@ -63,11 +58,11 @@ class Tree(Strategy):
     streams = "tree"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", uses_of(self.steps, "steps", 1))
+        set_fields(self, steps=uses_of(self.steps, "steps", 1))
         if not isinstance(self.honaker, bool):
             raise TypeError(f"honaker must be True or False, got {self.honaker!r}")
         if self.restart is not None:
-            object.__setattr__(self, "restart", integer_of(self.restart, "restart", 1))
+            set_integers(self, restart=1)
 
     @property
     def bands(self) -> int:

@@ -11,8 +11,6 @@ Noise is relative to how far the presence of one record moves the query, in the 
 Gaussian noise and in the L1 norm for the others. Which data sets are neighbours is said to the
 accountant; a mechanism that holds for some adjacencies only says which.
 
-Examples
---------
 >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 10_000 + Laplace(2.0)
 >>> print(steps.describe())
 10000 x
@@ -23,8 +21,6 @@ Examples
 >>> Mechanism.from_json(steps.to_json()) == steps
 True
 """
-
-from __future__ import annotations
 
 from renyi.mechanisms._answers import Exponential, PermuteAndFlip, RandomizedResponse
 from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism, TreeAggregation
@@ -101,7 +97,4 @@ __all__ = [
     "TruncatedPoissonSampled",
     "UnaryEncoding",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

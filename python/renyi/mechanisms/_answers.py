@@ -1,28 +1,17 @@
 """Mechanisms that choose one of finitely many answers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_numbers
 from renyi._rounding import exact_log_above
 from renyi._validation import NON_NEGATIVE, PROBABILITY, integer_of, number_in
 from renyi.mechanisms._noise import laplace_pair
-from renyi.mechanisms.algebra import (
-    Mechanism,
-    set_fields,
-    set_numbers,
-)
-from renyi.mechanisms.steps import (
-    LARGEST_LOSS,
-    NOTHING,
-    REVEALED,
-    SMALLEST_LOSS,
-    pure_curve,
-)
+from renyi.mechanisms.algebra import Mechanism
+from renyi.mechanisms.steps import LARGEST_LOSS, NOTHING, REVEALED, SMALLEST_LOSS, pure_curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +20,11 @@ class RandomizedResponse(Mechanism):
 
     Any two answers may be those of neighbours, whatever the adjacency.
 
-    Parameters
-    ----------
-    p : float
-        Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
-        probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
-    choices : int
-        Number of answers, at least 1; a single one is always given.
+    Args:
+        p: Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
+            probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
+        choices: Number of answers, at least 1; a single one is always given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> RandomizedResponse(0.75)
     RandomizedResponse(p=0.75, choices=2)
     """
@@ -88,23 +67,12 @@ class Exponential(Mechanism):
     and so is report-noisy-max with Gumbel noise of scale 2 Delta / epsilon. Delta is the
     sensitivity of the utilities u under the accountant's adjacency.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf].
+    Args:
+        epsilon: In [0, inf].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number in [0, inf].
+    Source: Durfee, Rogers 2019, arXiv 1905.04273 (bounded range); Dong, Durfee, Rogers 2020, arXiv
+    1909.13830.
 
-    References
-    ----------
-    Durfee, Rogers 2019, arXiv 1905.04273 (bounded range); Dong, Durfee, Rogers 2020,
-    arXiv 1909.13830.
-
-    Examples
-    --------
     >>> Exponential(0.5)
     Exponential(epsilon=0.5)
     """
@@ -157,18 +125,9 @@ class PermuteAndFlip(Mechanism):
     accountant's adjacency. Report-noisy-max with Laplace noise of scale 2 Delta / epsilon costs no
     more.
 
-    Parameters
-    ----------
-    epsilon : float
-        The largest privacy loss, in [0, inf].
+    Args:
+        epsilon: The largest privacy loss, in [0, inf].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number in [0, inf].
-
-    Notes
-    -----
     The pair is that of Laplace noise of multiplier 1/epsilon. With b = 2 Delta / epsilon, answers
     of a set S win if M > N, the largest noisy utilities in S and outside. Neighbours change their
     chance the most if they raise the utilities of S by Delta and lower the others: M - N moves by
@@ -178,13 +137,9 @@ class PermuteAndFlip(Mechanism):
     G' <= min(G, 1 - G)/b, with equality for the Laplace distribution: nothing moves G(0) to
     G(2 Delta) further. Two answers reach that.
 
-    References
-    ----------
-    McKenna, Sheldon 2020, arXiv 2010.12603; Ding and others 2021, arXiv 2105.07260 (it is
+    Source: McKenna, Sheldon 2020, arXiv 2010.12603; Ding and others 2021, arXiv 2105.07260 (it is
     report-noisy-max with exponential noise).
 
-    Examples
-    --------
     >>> from renyi import PLDAccountant, PureDP
     >>> uses = PLDAccountant().compose(PermuteAndFlip(0.5), 20)
     >>> round(uses.get_epsilon(1e-5), 3)

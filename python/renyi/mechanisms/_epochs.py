@@ -1,7 +1,5 @@
 """Epochs in which every record takes part: in steps drawn at random, or in shuffled batches."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +11,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_integers
 from renyi._validation import integer_of
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
@@ -24,7 +23,6 @@ from renyi.mechanisms.algebra import (
     curve_of,
     mechanism_of,
     pair_of,
-    set_fields,
 )
 from renyi.mechanisms.sampling import Sampling, known_curve_of_pairs, of_random_size
 from renyi.mechanisms.steps import NOTHING, REPLACE, CountedSteps, one_release
@@ -45,24 +43,14 @@ class RandomAllocation(Sampling):
     random and secret, their number is public. Every use is an epoch for which all choose anew:
     where they keep their choice, `FixedAllocation`.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What is done with the records of a step. Sampling for which the size of the data is public
-        cannot stand inside. Any other may: ``RandomAllocation(PoissonSampled(m, q), b)`` are b
-        rounds of cyclic Poisson sampling, the group of a record secret.
-    steps : int
-        At least 1; up to 1,000,000 accountants take for all mechanisms, beyond for Gaussian noise.
-    picks : int
-        Steps that a record takes part in, in [1, steps].
+    Args:
+        mechanism: What is done with the records of a step. Sampling for which the size of the data
+            is public cannot stand inside. Any other may: ``RandomAllocation(PoissonSampled(m, q),
+            b)`` are b rounds of cyclic Poisson sampling, the group of a record secret.
+        steps: At least 1; up to 1,000,000 accountants take for all mechanisms, beyond for Gaussian
+            noise.
+        picks: Steps that a record takes part in, in [1, steps].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     For "add_remove" and "zero_out" adjacency and one pick the pair that dominates is known, and
     attained by Gaussian noise; of other noise `PLDAccountant` follows it to a relative width of
     about 0.001 in delta, 0.01 where that is small. For more picks it encloses with what the
@@ -71,13 +59,9 @@ class RandomAllocation(Sampling):
     Where records are replaced no largest pair is known, and the bracket reaches from removal to the
     removal of one record and the addition of another, or to all steps of a record published.
 
-    References
-    ----------
-    Feldman, Shenfeld 2025, arXiv 2502.08202, and Chua et al. 2024, arXiv 2412.16802 (the pair that
-    dominates, the split into blocks).
+    Source: Feldman, Shenfeld 2025, arXiv 2502.08202, and Chua et al. 2024, arXiv 2412.16802 (the
+    pair that dominates, the split into blocks).
 
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> RandomAllocation(Gaussian(1.0), 100)
     RandomAllocation(mechanism=Gaussian(noise_multiplier=1.0), steps=100, picks=1)
@@ -185,26 +169,13 @@ class FixedAllocation(Sampling, Equivalent):
     records choose anew for every epoch. With a Poisson sample of the group as mechanism this is
     cyclic Poisson sampling whose groups are secret.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What is done with the records of a step, as for `RandomAllocation`.
-    steps : int
-        Of an epoch, at least 1: the number of groups.
-    epochs : int
-        How often each group has its turn, at least 1.
+    Args:
+        mechanism: What is done with the records of a step, as for `RandomAllocation`.
+        steps: Of an epoch, at least 1: the number of groups.
+        epochs: How often each group has its turn, at least 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
 
-    References
-    ----------
-    Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> print(FixedAllocation(Gaussian(1.0), 100, 10).describe())
     10 epochs of 100 steps, every record at one random step of each, the same in all
@@ -227,11 +198,7 @@ class FixedAllocation(Sampling, Equivalent):
 
     def __post_init__(self) -> None:
         of_random_size(self.mechanism)
-        set_fields(
-            self,
-            steps=integer_of(self.steps, "steps", 1),
-            epochs=integer_of(self.epochs, "epochs", 1),
-        )
+        set_integers(self, steps=1, epochs=1)
 
     @property
     def released(self) -> RandomAllocation:
@@ -250,25 +217,13 @@ class ShuffledBatches(Sampling):
     sampling.
     Holds for "zero_out" and "replace_one" adjacency: adding a record would move others.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What is done with a batch.
-    batches : int
-        Number of batches, at least 1.
+    Args:
+        mechanism: What is done with a batch.
+        batches: Number of batches, at least 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2403.17673 (the attack,
+    and that shuffled batches may cost far more than Poisson samples).
 
-    References
-    ----------
-    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2403.17673 (the attack, and
-    that shuffled batches may cost far more than Poisson samples).
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> print((ShuffledBatches(Gaussian(1.0), 100) * 5).describe())
     5 x
@@ -288,7 +243,7 @@ class ShuffledBatches(Sampling):
 
     def __post_init__(self) -> None:
         mechanism_of(self.mechanism)
-        set_fields(self, batches=integer_of(self.batches, "batches", 1))
+        set_integers(self, batches=1)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return pair_of(self.mechanism, adjacency, direction)  # the order published
@@ -453,10 +408,8 @@ def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
 
     With the record against without it, and without against with.
 
-    Parameters
-    ----------
-    base : Pair
-        Of a step with the record against without; its lower side is used.
+    Args:
+        base: Of a step with the record against without; its lower side is used.
     """
     cuts = np.linspace(-FARTHEST, FARTHEST, CUTS)
     rows, (infinite, _), (null, most_null) = base.spans(cuts, lower=True)

@@ -3,8 +3,6 @@
 Each is as private as any mechanism with the guarantee is at least.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,8 +13,9 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_numbers
 from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, number_in, numbers_in, shortest
-from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields, set_numbers
+from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError
 from renyi.mechanisms.steps import LARGEST_LOSS, REVEALED, linear_curve
 from renyi.pairs import DominatingPair, ReversedPair
 from renyi.pairs.dominating import require_pair
@@ -31,18 +30,9 @@ NO_LARGEST_PAIR = (
 class PureDP(Mechanism):
     """Any mechanism whose privacy loss is at most ``epsilon``.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf].
+    Args:
+        epsilon: In [0, inf].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number in [0, inf].
-
-    Examples
-    --------
     >>> PureDP(1.0) * 10
     Composed((PureDP(epsilon=1.0), 10))
     """
@@ -69,20 +59,9 @@ class PureDP(Mechanism):
 class ApproxDP(Mechanism):
     """Any (epsilon, delta)-private mechanism.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf].
-    delta : float
-        In [0, 1].
+    Args:
+        epsilon, delta: In [0, inf] and [0, 1].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> ApproxDP(1.0, 1e-6)
     ApproxDP(epsilon=1.0, delta=1e-06)
     """
@@ -112,24 +91,11 @@ class ApproxDP(Mechanism):
 class ZCDP(Mechanism):
     """Any (xi, rho)-zero-concentrated private mechanism: D_alpha <= xi + rho alpha, all alpha > 1.
 
-    Parameters
-    ----------
-    rho : float
-        In [0, inf].
-    xi : float
-        In [0, inf].
+    Args:
+        rho, xi: In [0, inf].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Bun, Steinke 2016, arXiv 1605.02065, Definition 1.1.
 
-    References
-    ----------
-    Bun, Steinke 2016, arXiv 1605.02065, Definition 1.1.
-
-    Examples
-    --------
     >>> ZCDP(0.5)
     ZCDP(rho=0.5, xi=0.0)
     """
@@ -180,32 +146,18 @@ DEFAULT_ORDERS = _default_orders()
 class RDPCurve(Mechanism):
     """Any mechanism whose Rényi divergence of each order listed is at most the number beside it.
 
-    Parameters
-    ----------
-    orders : iterable of float or None
-        Distinct orders in (1, inf), sorted when stored. None: a grid of 490 orders between 1.001
-        and 131,073, all whole numbers up to 64 among them.
-    rdp : iterable of float or callable
-        As many numbers in [0, inf], for the accountant's adjacency; or a function of one order,
-        called once for each here. Where it raises OverflowError the number is infinity.
+    Args:
+        orders: Distinct orders in (1, inf), sorted when stored. None: a grid of 490 orders between
+            1.001 and 131,073, all whole numbers up to 64 among them.
+        rdp: As many numbers in [0, inf], for the accountant's adjacency; or a function of one
+            order, called once for each here. Where it raises OverflowError the number is infinity.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an order or a divergence is not permitted, or their numbers differ.
-
-    Notes
-    -----
     A table is an upper bound: it may jump and need not be convex. (alpha - 1) D_alpha is convex in
     alpha and 0 at 1, so between orders the table bounds it by straight lines; beyond the largest
     order it says nothing.
 
-    Examples
-    --------
     >>> RDPCurve([8, 2, 4], [4.0, 1.0, 2.0])
     RDPCurve(orders=(2.0, 4.0, 8.0), rdp=(1.0, 2.0, 4.0))
-    >>> print(RDPCurve(None, lambda order: 0.5 * order).describe())
-    Rényi table, 490 orders from 1.0009765625 to 131073
     """
 
     assumption = "stated Renyi curve: proved elsewhere for these neighbours"
@@ -270,24 +222,12 @@ def _evaluated(rdp: Callable[[float], float], alpha: float) -> float:
 class PrivacyLoss(Mechanism):
     """A mechanism given by the distributions of its privacy loss.
 
-    Parameters
-    ----------
-    remove : renyi.pairs.DominatingPair
-        A pair (P, Q) that dominates the outputs with and without the record.
-    add : renyi.pairs.DominatingPair, optional
-        A pair that dominates the outputs without and with it; by default (Q, P).
+    Args:
+        remove: A pair (P, Q) that dominates the outputs with and without the record.
+        add: A pair that dominates the outputs without and with it; by default (Q, P).
 
-    Raises
-    ------
-    TypeError
-        If they are not privacy loss distributions.
+    Source: Zhu, Dong, Wang 2022, arXiv 2106.08567, Definition 7 (dominating pairs).
 
-    References
-    ----------
-    Zhu, Dong, Wang 2022, arXiv 2106.08567, Definition 7 (dominating pairs).
-
-    Examples
-    --------
     >>> from renyi.pairs import StudentTPair
     >>> print(PrivacyLoss(StudentTPair(3.0, 2.0)).describe())
     Privacy loss StudentTPair(degrees=3.0, scale=2.0)

@@ -5,8 +5,6 @@ is described by as few types as tell both inputs of one user, and that of all ot
 of one likelihood ratio are merged, which loses nothing.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -18,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields, set_integers, set_numbers
 from renyi._rounding import exact_log_above
-from renyi._validation import Range, integer_of, number_in, numbers_in, uses_of
+from renyi._validation import PROBABILITY, Range, numbers_in, uses_of
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._shuffled_sum import ETA, Reports
@@ -27,7 +26,6 @@ from renyi.mechanisms._shuffled_sum import ETA, Reports
 Array = npt.NDArray[np.float64]
 
 EPSILON = Range(0.0, 30.0, "(]")  # of a randomizer
-PROBABILITY = Range(0.0, 1.0)
 CELLS = 16  # of the density of Laplace noise, on either side
 MOST_INPUTS = 64  # of a table
 DOWN = 1.0 - 4.0 * ETA
@@ -65,10 +63,9 @@ class _Private(LocalRandomizer):
         return Fraction(self.epsilon)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number_in(self.epsilon, "epsilon", EPSILON))
-        for name, least in (("choices", 2), ("size", 1)):
-            if hasattr(self, name):
-                object.__setattr__(self, name, integer_of(getattr(self, name), name, least))
+        set_numbers(self, epsilon=EPSILON)
+        least = {"choices": 2, "size": 1}
+        set_integers(self, **{name: least[name] for name in least if hasattr(self, name)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +74,12 @@ class HadamardResponse(_Private):
 
     K is the least power of 2 above ``choices``; input x has row x + 1 of Sylvester's matrix.
 
-    Parameters
-    ----------
-    epsilon : float
-        In (0, 30]: a column of +1 is e^epsilon times as likely as one of -1.
-    choices : int
-        Number of inputs, at least 2.
+    Args:
+        epsilon: In (0, 30]: a column of +1 is e^epsilon times as likely as one of -1.
+        choices: Number of inputs, at least 2.
 
-    References
-    ----------
-    Acharya, Sun, Zhang 2019, arXiv 1802.04705, with blocks of one.
+    Source: Acharya, Sun, Zhang 2019, arXiv 1802.04705, with blocks of one.
 
-    Examples
-    --------
     >>> HadamardResponse(1.0, 5).columns
     8
     """
@@ -114,21 +104,13 @@ class HadamardResponse(_Private):
 class SubsetSelection(_Private):
     """A set of ``size`` of the ``choices`` inputs, those with the true one more likely.
 
-    Parameters
-    ----------
-    epsilon : float
-        In (0, 30]: a set with the input is e^epsilon times as likely as one without.
-    choices : int
-        Number of inputs, at least 2.
-    size : int
-        From 1 to choices - 1; 1 is randomized response.
+    Args:
+        epsilon: In (0, 30]: a set with the input is e^epsilon times as likely as one without.
+        choices: Number of inputs, at least 2.
+        size: From 1 to choices - 1; 1 is randomized response.
 
-    References
-    ----------
-    Ye, Barg 2018, arXiv 1702.00610.
+    Source: Ye, Barg 2018, arXiv 1702.00610.
 
-    Examples
-    --------
     >>> SubsetSelection(1.0, 10, 3)
     SubsetSelection(epsilon=1.0, choices=10, size=3)
     """
@@ -187,23 +169,16 @@ class _Bits(_Private):
 class UnaryEncoding(_Bits):
     """A bit for every input, each flipped by a coin of its own (RAPPOR's first step, OUE).
 
-    Parameters
-    ----------
-    epsilon : float
-        In (0, 30].
-    choices : int
-        Number of inputs, at least 2.
-    optimized : bool
-        False: every bit is kept with probability 1/(1 + e^(-epsilon/2)). True: the true bit is sent
-        as it is with probability 1/2, the others are set with probability 1/(e^epsilon + 1).
+    Args:
+        epsilon: In (0, 30].
+        choices: Number of inputs, at least 2.
+        optimized: False: every bit is kept with probability 1/(1 + e^(-epsilon/2)). True: the true
+            bit is sent as it is with probability 1/2, the others are set with probability
+            1/(e^epsilon + 1).
 
-    References
-    ----------
-    Erlingsson, Pihur, Korolova 2014, arXiv 1407.6981; Wang, Blocki, Li, Jha 2017, USENIX Security
-    (optimized).
+    Source: Erlingsson, Pihur, Korolova 2014, arXiv 1407.6981; Wang, Blocki, Li, Jha 2017, USENIX
+    Security (optimized).
 
-    Examples
-    --------
     >>> UnaryEncoding(1.0, 16)
     UnaryEncoding(epsilon=1.0, choices=16, optimized=False)
     """
@@ -226,21 +201,13 @@ class LocalHashing(_Bits):
     The hash function is uniform over all functions, drawn for every report; the report is the set
     of inputs in the bucket, as a bit for every input.
 
-    Parameters
-    ----------
-    epsilon : float
-        In (0, 30].
-    choices : int
-        Number of inputs, at least 2.
-    buckets : int
-        In [2, 10^9]; e^epsilon + 1, rounded, is best for histograms.
+    Args:
+        epsilon: In (0, 30].
+        choices: Number of inputs, at least 2.
+        buckets: In [2, 10^9]; e^epsilon + 1, rounded, is best for histograms.
 
-    References
-    ----------
-    Wang, Blocki, Li, Jha 2017, USENIX Security.
+    Source: Wang, Blocki, Li, Jha 2017, USENIX Security.
 
-    Examples
-    --------
     >>> LocalHashing(1.0, 100, 4)
     LocalHashing(epsilon=1.0, choices=100, buckets=4)
     """
@@ -264,13 +231,9 @@ class LocalHashing(_Bits):
 class LaplaceResponse(_Private):
     """A number of [0, 1] with Laplace noise of scale 1/epsilon.
 
-    Parameters
-    ----------
-    epsilon : float
-        In (0, 30].
+    Args:
+        epsilon: In (0, 30].
 
-    Examples
-    --------
     >>> LaplaceResponse(2.0)
     LaplaceResponse(epsilon=2.0)
     """
@@ -306,19 +269,10 @@ class LaplaceResponse(_Private):
 class ResponseTable(LocalRandomizer):
     """A randomizer given by the probabilities of its reports, a row for every input.
 
-    Parameters
-    ----------
-    rows : sequence of sequences of float
-        2 to 64 rows of equally many numbers in [0, 1], each of sum 1 within 1e-9; they are divided
-        by their sums. A report with a chance of 0 for some inputs only reveals these.
+    Args:
+        rows: 2 to 64 rows of equally many numbers in [0, 1], each of sum 1 within 1e-9; they are
+            divided by their sums. A report with a chance of 0 for some inputs only reveals these.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not such a table.
-
-    Examples
-    --------
     >>> ResponseTable([[0.75, 0.25], [0.25, 0.75]]).rows
     ((0.75, 0.25), (0.25, 0.75))
     """
@@ -336,7 +290,7 @@ class ResponseTable(LocalRandomizer):
         for row in table:
             if abs(math.fsum(row) - 1.0) > 1e-9:
                 raise ValueError(f"rows must be of sum 1, got {row!r}")
-        object.__setattr__(self, "rows", table)
+        set_fields(self, rows=table)
 
     def laws(self) -> Laws:
         """Return the laws of a report, of all pairs of inputs."""

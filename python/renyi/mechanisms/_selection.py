@@ -23,6 +23,7 @@ from renyi._engine import (
     SampledSteps,
     wide_brackets,
 )
+from renyi._fields import set_fields
 from renyi._validation import Range, float_above, number_in, real_of, shortest
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
@@ -31,7 +32,6 @@ from renyi.mechanisms.algebra import (
     curve_of,
     mechanism_of,
     pair_of,
-    set_fields,
 )
 from renyi.mechanisms.selected_pair import (
     ATTAINED_ERROR,
@@ -54,32 +54,20 @@ TRUNCATED_RUNS = Range(1.0, math.inf, "[)")
 class RepeatAndSelect(Mechanism):
     """Runs a mechanism a random number of times and releases the best output, as in tuning.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        One run, with a score of its output.
-    mean : float
-        Mean number of runs, in [1, inf); in (0, inf) for the Poisson and in (0, n] for the binomial
-        distribution, which may give no run at all.
-    shape : float
-        Of the negative binomial distribution truncated to at least one run, in (-1, inf]: 1 the
-        geometric one, 0 the logarithmic one, inf the Poisson distribution, not truncated. A whole
-        number -n <= -1: the binomial distribution, n runs of which each takes place by a coin.
+    Args:
+        mechanism: One run, with a score of its output.
+        mean: Mean number of runs, in [1, inf); in (0, inf) for the Poisson and in (0, n] for the
+            binomial distribution, which may give no run at all.
+        shape: Of the negative binomial distribution truncated to at least one run, in (-1, inf]: 1
+            the geometric one, 0 the logarithmic one, inf the Poisson distribution, not truncated. A
+            whole number -n <= -1: the binomial distribution, n runs of which each takes place by a
+            coin.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Papernot, Steinke 2022, arXiv 2110.03620, Theorems 2 and 6, for Rényi divergences. The
+    pair is read from the privacy profile of a run, see `renyi.mechanisms.selected_pair`; so is the
+    Rényi curve of a binomial number of runs. Lower ends are those of some order of scores, of a run
+    that has this profile.
 
-    References
-    ----------
-    Papernot, Steinke 2022, arXiv 2110.03620, Theorems 2 and 6, for Rényi divergences. The pair is
-    read from the privacy profile of a run, see `renyi.mechanisms.selected_pair`; so is the Rényi
-    curve of a binomial number of runs. Lower ends are those of some order of scores, of a run that
-    has this profile.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> print(RepeatAndSelect(Gaussian(4.0), 10, 1).describe())
     Best of a random number of runs, mean 10, shape 1, of
@@ -186,27 +174,14 @@ class Parallel(Mechanism):
     what was released of others. Where a record is replaced its part may change, so that two parts
     differ: that is not known here; nor is what a person reveals who has records in several parts.
 
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        One for each part, at least one; equal ones may be given once.
+    Args:
+        mechanisms: One for each part, at least one; equal ones may be given once.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there is none, or one is not a mechanism.
-
-    Notes
-    -----
     Rényi divergences are the largest ones. The pair has the largest delta of the parts at many
     epsilons, joined by chords in e^epsilon, or is that of the Gaussian part with the least noise.
 
-    References
-    ----------
-    McSherry 2009, SIGMOD, Theorem 4.
+    Source: McSherry 2009, SIGMOD, Theorem 4.
 
-    Examples
-    --------
     >>> from renyi import Laplace, PLDAccountant
     >>> regions = Parallel([Laplace(2.0), Laplace(1.0)])
     >>> PLDAccountant().compose(regions).get_epsilon(0.0)

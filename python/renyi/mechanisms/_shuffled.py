@@ -14,14 +14,15 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair
+from renyi._fields import set_fields
 from renyi._rounding import below
 from renyi._search import smallest_argument
-from renyi._validation import float_above, integer_of
+from renyi._validation import float_above, uses_of
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._randomizers import EPSILON, LocalRandomizer, Randomizer, laws_of
 from renyi.mechanisms._shuffled_sum import LEAST, Reports, delta_of
-from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError, set_fields
+from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError
 from renyi.mechanisms.selected_pair import (
     ATTAINED_ERROR,
     LARGEST_EPSILON,
@@ -33,7 +34,6 @@ from renyi.mechanisms.steps import NOTHING, REPLACE
 
 Array = npt.NDArray[np.float64]
 
-MOST_USERS = 10**9
 TOLERANCE = 1e-7  # of epsilon, where it is looked for
 FINE, COARSE = 32.0, 14.0  # points per standard deviation of the loss, from above and below
 FAR = 8.0  # deviations up to which they are so close; the widths of brackets limit those below
@@ -47,34 +47,20 @@ KEPT = 4  # data sets of the lower end
 class Shuffled(Mechanism):
     """One report of every user, in an order that says nothing of who sent which.
 
-    Parameters
-    ----------
-    randomizer : PureDP, RandomizedResponse or LocalRandomizer
-        What every user runs, the same for all. `PureDP`, of an epsilon up to 30: any that is so
-        private; it may differ from place to place in the order in which shuffled users report, and
-        depend on the reports before, but not on who the user is.
-    users : int
-        Number of reports, in [1, 10^9]; it is public.
+    Args:
+        randomizer: What every user runs, the same for all. `PureDP`, of an epsilon up to 30: any
+            that is so private; it may differ from place to place in the order in which shuffled
+            users report, and depend on the reports before, but not on who the user is.
+        users: Number of reports, in [1, 10^9]; it is public.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     Holds for replaced records only: the number of reports is public. Upper ends are those of the
     privacy blanket (of the stronger clones for `PureDP`), lower ends those of all other users
     holding one input, the best of some. One round is answered by the formula itself, to about 1e-5
     of delta; several, and other mechanisms beside it, by pairs through points of it.
 
-    References
-    ----------
-    Balle, Bell, Gascón, Nissim 2019, arXiv 1903.02837, Lemma 5.3. Feldman, McMillan, Talwar 2022,
-    arXiv 2208.04591, Theorem 3.1 (stronger clones).
+    Source: Balle, Bell, Gascón, Nissim 2019, arXiv 1903.02837, Lemma 5.3. Feldman, McMillan, Talwar
+    2022, arXiv 2208.04591, Theorem 3.1 (stronger clones).
 
-    Examples
-    --------
     >>> from renyi import PLDAccountant
     >>> from renyi.mechanisms import PureDP
     >>> accountant = PLDAccountant(adjacency="replace_one").compose(Shuffled(PureDP(2.0), 100_000))
@@ -101,10 +87,7 @@ class Shuffled(Mechanism):
             )
         if isinstance(randomizer, PureDP) and not randomizer.epsilon <= EPSILON.high:
             raise ValueError(f"randomizer must have an epsilon of at most 30, got {randomizer!r}")
-        users = integer_of(self.users, "users", 1)
-        if users > MOST_USERS:
-            raise ValueError(f"users must be an integer in [1, 10^9], got {users}")
-        set_fields(self, users=users)
+        set_fields(self, users=uses_of(self.users, "users", 1))
 
     @property
     def population(self) -> int:

@@ -18,15 +18,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import (
-    Range,
-    adjacency_of,
-    count_of,
-    float_above,
-    number_in,
-    one_of,
-    shortest,
-)
+from renyi._fields import set_fields
+from renyi._validation import adjacency_of, count_of, float_above, one_of, shortest
 from renyi.mechanisms.steps import (
     REPLACE,
     CountedSteps,
@@ -45,12 +38,9 @@ AnyMechanism = TypeVar("AnyMechanism", bound="Mechanism")
 class UnsupportedMechanismError(TypeError):
     """An accountant cannot account for a mechanism.
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        Which.
-    reason : str
-        Why.
+    Attributes:
+        mechanism: Which.
+        reason: Why.
     """
 
     def __init__(self, mechanism: Mechanism, reason: str) -> None:
@@ -140,8 +130,6 @@ class Mechanism:
     def describe(self) -> str:
         """Return the tree of what was released, for reading.
 
-        Examples
-        --------
         >>> from renyi.mechanisms import Gaussian, PoissonSampled
         >>> print((PoissonSampled(Gaussian(1.1), 0.01) * 10_000).describe())
         10000 x
@@ -158,13 +146,9 @@ class Mechanism:
     def to_dict(self) -> dict[str, Any]:
         """Return a mapping for strict JSON: the type's name, then the fields; "inf" for infinity.
 
-        Raises
-        ------
-        TypeError
-            If a `PrivacyLoss` holds functions, or a class of the user's own.
+        Raises:
+            TypeError: If a `PrivacyLoss` holds functions, or a class of the user's own.
 
-        Examples
-        --------
         >>> from renyi.mechanisms import Gaussian
         >>> Gaussian(1.1).to_dict()
         {'type': 'Gaussian', 'noise_multiplier': 1.1}
@@ -177,14 +161,10 @@ class Mechanism:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Return the mechanism that `to_dict` described.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the type is unknown or not of the class asked, a field missing or unknown, or a value
-            not permitted.
+        Raises:
+            TypeError, ValueError: If the type is unknown or not of the class asked, a field missing
+                or unknown, or a value not permitted.
 
-        Examples
-        --------
         >>> Mechanism.from_dict({"type": "Laplace", "noise_multiplier": 2.0})
         Laplace(noise_multiplier=2.0)
         """
@@ -195,8 +175,6 @@ class Mechanism:
     def to_json(self, indent: int | None = None) -> str:
         """Return `to_dict` and the version of the format as strict JSON.
 
-        Examples
-        --------
         >>> from renyi.mechanisms import Gaussian
         >>> Gaussian(1.1).to_json()
         '{"version": 1, "type": "Gaussian", "noise_multiplier": 1.1}'
@@ -209,13 +187,10 @@ class Mechanism:
     def from_json(cls, text: str | bytes) -> Self:
         """Return the mechanism that `to_json` wrote, equal in every digit.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the text is not strict JSON or of another version, and as `from_dict`.
+        Raises:
+            TypeError, ValueError: If the text is not strict JSON or of another version, and as
+                `from_dict`.
 
-        Examples
-        --------
         >>> from renyi.mechanisms import Gaussian
         >>> Mechanism.from_json((Gaussian(0.1) * 3).to_json())
         Composed((Gaussian(noise_multiplier=0.1), 3))
@@ -234,15 +209,10 @@ class Mechanism:
         "remove" compares the outputs with the record to those without it. Where records are
         replaced both directions have one pair.
 
-        Raises
-        ------
-        UnsupportedMechanismError
-            If none is known, or the mechanism does not hold for the adjacency.
-        ValueError
-            If the adjacency or direction is unknown.
+        Raises:
+            UnsupportedMechanismError: If none is known, or the mechanism does not hold for the
+                adjacency.
 
-        Examples
-        --------
         >>> from renyi.mechanisms import Laplace
         >>> Laplace(2.0).dominating_pair().support
         (-0.5, 0.5)
@@ -255,15 +225,10 @@ class Mechanism:
 
         Of both directions the larger one.
 
-        Raises
-        ------
-        UnsupportedMechanismError
-            If none is known that is valid, or the mechanism does not hold for the adjacency.
-        ValueError
-            If the adjacency is unknown.
+        Raises:
+            UnsupportedMechanismError: If none is known that is valid, or the mechanism does not
+                hold for the adjacency.
 
-        Examples
-        --------
         >>> from renyi.mechanisms import Gaussian
         >>> round(Gaussian(1.0).renyi_curve().log_moment(2.0)[1], 12)
         1.0
@@ -480,25 +445,14 @@ class Equivalent(Mechanism, ABC):
 class Composed(Mechanism):
     """Several mechanisms on the same data, each used ``count`` times, possibly adaptively.
 
-    Parameters
-    ----------
-    *parts : Mechanism or (Mechanism, int)
-        The mechanisms, with their counts if not 1. Nested compositions are flattened, equal
-        mechanisms merged and unused ones dropped; the order is kept and makes no difference to
-        equality. No parts: nothing was released.
+    Args:
+        *parts: The mechanisms, with their counts if not 1. Nested compositions are flattened, equal
+            mechanisms merged and unused ones dropped; the order is kept and makes no difference to
+            equality. No parts: nothing was released.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a part is not a mechanism or a count not an integer >= 0.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> Composed(Gaussian(1.0), (Gaussian(2.0), 10))
     Composed((Gaussian(noise_multiplier=1.0), 1), (Gaussian(noise_multiplier=2.0), 10))
-    >>> Gaussian(1.0) * 3 + Gaussian(1.0) == Gaussian(1.0) * 4
-    True
     """
 
     __slots__ = ("_parts",)
@@ -512,7 +466,7 @@ class Composed(Mechanism):
             for item, times in inner:
                 if times * count:
                     merged[item] = merged.get(item, 0) + times * count
-        object.__setattr__(self, "_parts", tuple(merged.items()))
+        set_fields(self, _parts=tuple(merged.items()))
 
     @property
     def parts(self) -> tuple[tuple[Mechanism, int], ...]:
@@ -648,10 +602,9 @@ def curve_of(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
 def curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
     """Return the larger of the moments of the dominating pairs in both directions.
 
-    Raises
-    ------
-    UnsupportedMechanismError
-        If no pair is known, or nothing of a pair but its spans, and these have no end.
+    Raises:
+        UnsupportedMechanismError: If no pair is known, or nothing of a pair but its spans, and
+            these have no end.
     """
     sides = DIRECTIONS[:1] if mechanism.same_in_both_directions(adjacency) else DIRECTIONS
     curves = [pair_of(mechanism, adjacency, side).moment() for side in sides]
@@ -686,20 +639,6 @@ def mechanism_of(value: Any) -> Mechanism:
     if not isinstance(value, Mechanism):
         raise TypeError(f"mechanism must be a Mechanism, got {value!r}")
     return value
-
-
-def set_fields(mechanism: Mechanism, **fields: object) -> None:
-    """Set fields of a frozen value while it is made."""
-    for name, value in fields.items():
-        object.__setattr__(mechanism, name, value)
-
-
-def set_numbers(mechanism: Mechanism, **ranges: Range) -> None:
-    """Check fields that are numbers, each of its range, and set them."""
-    set_fields(
-        mechanism,
-        **{name: number_in(getattr(mechanism, name), name, r) for name, r in ranges.items()},
-    )
 
 
 def _part_of(part: Any) -> tuple[Mechanism, int]:

@@ -4,8 +4,6 @@ There is one sentence for every kind of mechanism in the tree, with the part of 
 that it is about.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -81,22 +79,12 @@ def assumptions_of(
 ) -> dict[str, tuple[str, ...]]:
     """Return the assumptions of a guarantee for a mechanism, as sentences by their topic.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        All that was released.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    general : bool
-        Whether rates and sizes are left out, as for a table of mechanisms that differ in them.
+    Args:
+        mechanism: All that was released.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+        general: Whether rates and sizes are left out, as for a table of mechanisms that differ in
+            them.
 
-    Returns
-    -------
-    dict of tuple of str
-        Of "sampling", "adjacency", "noise", perhaps "selection", and "release".
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian, PoissonSampled
     >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 100 + Gaussian(30.0) * 50
     >>> for sentence in assumptions_of(steps, "add_remove")["sampling"]:

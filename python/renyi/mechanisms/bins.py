@@ -12,8 +12,6 @@ the ratio is that of a release, and of an allocation to blocks of a release and 
 bins. From below, entries are lowered the same way, and nothing is published.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Mechanisms as JSON: strict both ways, so that what is read is what was written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache

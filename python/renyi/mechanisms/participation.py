@@ -3,14 +3,13 @@
 `renyi.matrix` has the strategies and all that is computed with them.
 """
 
-from __future__ import annotations
-
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from renyi._validation import integer_of, probability_of, shortest
+from renyi._fields import set_fields, set_integers, set_numbers
+from renyi._validation import PROBABILITY, integer_of, shortest
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +24,14 @@ class SinglePass:
 class FixedEpochs:
     """Epochs of ``period`` steps, and a record in the same step of each: i, i + period, and so on.
 
-    Parameters
-    ----------
-    period : int
-        Steps of an epoch, at least 1.
+    Args:
+        period: Steps of an epoch, at least 1.
     """
 
     period: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", integer_of(self.period, "period", 1))
+        set_integers(self, period=1)
 
     def __str__(self) -> str:
         return f"in the same step of every {self.period}"
@@ -46,21 +43,18 @@ class MinSeparation:
 
     Other libraries count the steps between them, j - i - 1: their number is smaller by one.
 
-    Parameters
-    ----------
-    separation : int
-        At least 1: any steps, at most ``count`` of them.
-    count : int, optional
-        At least 1; by default as many as fit into the steps.
+    Args:
+        separation: At least 1: any steps, at most ``count`` of them.
+        count: At least 1; by default as many as fit into the steps.
     """
 
     separation: int
     count: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "separation", integer_of(self.separation, "separation", 1))
+        set_integers(self, separation=1)
         if self.count is not None:
-            object.__setattr__(self, "count", integer_of(self.count, "count", 1))
+            set_integers(self, count=1)
 
     def __str__(self) -> str:
         most = "" if self.count is None else f", at most {self.count} times"
@@ -74,15 +68,12 @@ class CyclicPoisson:
     When it is the group's turn, the record takes part with probability ``sample_rate``, as in
     `renyi.samplers.CyclicPoissonSampler`.
 
-    Parameters
-    ----------
-    sample_rate : float
-        In [0, 1].
-    cycle_length : int
-        Number of groups, at least 1 and at least the bands of the strategy.
-    batch_limit, group_size : int, optional
-        Both or none: the largest batch, to which samples are cut, and the records of every group,
-        which are of one size, at least 1. It is public then: not with "add_remove" adjacency.
+    Args:
+        sample_rate: In [0, 1].
+        cycle_length: Number of groups, at least 1 and at least the bands of the strategy.
+        batch_limit, group_size: Both or none: the largest batch, to which samples are cut, and the
+            records of every group, which are of one size, at least 1. It is public then: not with
+            "add_remove" adjacency.
     """
 
     sample_rate: float
@@ -91,16 +82,15 @@ class CyclicPoisson:
     group_size: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sample_rate", probability_of(self.sample_rate, "sample_rate"))
-        object.__setattr__(self, "cycle_length", integer_of(self.cycle_length, "cycle_length", 1))
+        set_numbers(self, sample_rate=PROBABILITY)
+        set_integers(self, cycle_length=1)
         if (self.batch_limit is None) != (self.group_size is None):
             raise ValueError(
                 "batch_limit and group_size must be given together, "
                 f"got {self.batch_limit!r} and {self.group_size!r}"
             )
-        for name in ("batch_limit", "group_size"):
-            if (value := getattr(self, name)) is not None:
-                object.__setattr__(self, name, integer_of(value, name, 1))
+        if self.batch_limit is not None:
+            set_integers(self, batch_limit=1, group_size=1)
 
     def __str__(self) -> str:
         length = self.cycle_length
@@ -116,16 +106,13 @@ class BallsInBins:
     Records choose independently of each other; bin j has its turn in the steps j, j + batches, and
     so on, as in `renyi.samplers.BallsInBinsSampler` with bins that are kept.
 
-    Parameters
-    ----------
-    batches : int
-        The number of bins, batches to an epoch: at least 1, at most the steps of the strategy.
-    stride : int, optional
-        In [1, batches / block]: guarantees are those of bins whose number modulo the stride is
-        published, which leaves bins that share less. By default the best of several.
-    block : int
-        A divisor of ``batches``, with a stride: what is published is the number of the block of so
-        many adjacent bins modulo the stride. By default blocks of one bin.
+    Args:
+        batches: The number of bins, batches to an epoch: at least 1, at most the steps of the
+            strategy.
+        stride: In [1, batches / block]: guarantees are those of bins whose number modulo the stride
+            is published, which leaves bins that share less. By default the best of several.
+        block: A divisor of ``batches``, with a stride: what is published is the number of the block
+            of so many adjacent bins modulo the stride. By default blocks of one bin.
     """
 
     batches: int
@@ -133,8 +120,7 @@ class BallsInBins:
     block: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "batches", integer_of(self.batches, "batches", 1))
-        object.__setattr__(self, "block", integer_of(self.block, "block", 1))
+        set_integers(self, batches=1, block=1)
         if self.batches % self.block or (self.stride is None and self.block > 1):
             raise ValueError(
                 f"block must be a divisor of the batches, {self.batches}, given with a stride, "
@@ -146,7 +132,7 @@ class BallsInBins:
                 raise ValueError(
                     f"stride must be an integer in [1, {most}], the number of blocks, got {stride}"
                 )
-            object.__setattr__(self, "stride", stride)
+            set_fields(self, stride=stride)
 
     def __str__(self) -> str:
         return f"in the same step of every {self.batches}, drawn at random"
@@ -191,14 +177,13 @@ class Overlaps(NamedTuple):
 
     Attributes that end in "most" are rounded up, those that end in "least" down.
 
-    Attributes
-    ----------
-    unit : float
-        A power of 2, in units of the clipped contribution: the others are in units of its square.
-    own_most, own_least : float
-        The squared norm of what one bin moves, of the worst bin and of the best.
-    shared_most, shared_least : tuple of float
-        The largest and the smallest inner product of two bins that are 1, 2, ... apart.
+    Attributes:
+        unit: A power of 2, in units of the clipped contribution: the others are in units of its
+            square.
+        own_most, own_least: The squared norm of what one bin moves, of the worst bin and of the
+            best.
+        shared_most, shared_least: The largest and the smallest inner product of two bins that are
+            1, 2, ... apart.
     """
 
     unit: float

@@ -4,8 +4,6 @@ Sampling is a node of its own: what stands inside is done with the sample. Each 
 pair; none is accounted as another one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,8 +14,9 @@ import numpy as np
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
+from renyi._fields import set_fields, set_integers, set_numbers
 from renyi._rounding import exact_exp_above, exact_log_above
-from renyi._validation import integer_of, probability_of, uses_of
+from renyi._validation import PROBABILITY, integer_of, uses_of
 from renyi.mechanisms._noise import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -34,7 +33,6 @@ from renyi.mechanisms.algebra import (
     curve_of_pairs,
     mechanism_of,
     pair_of,
-    set_fields,
 )
 from renyi.mechanisms.steps import (
     LARGEST_GROUP,
@@ -122,31 +120,17 @@ class PoissonSampled(Sampling):
     draw two samples. A sample of a sample is one of the product of the rates. Shuffled and
     fixed-size batches are not Poisson samples: `ShuffledBatches`, `FixedSizeSampled`.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What is done with the sample. Sampling for which the size of the data is public
-        (`FixedSizeSampled`, `TruncatedPoissonSampled`, `ShuffledBatches`) cannot stand inside: the
-        size of a Poisson sample is random and secret.
-    sample_rate : float
-        In [0, 1].
+    Args:
+        mechanism: What is done with the sample. Sampling for which the size of the data is public
+            (`FixedSizeSampled`, `TruncatedPoissonSampled`, `ShuffledBatches`) cannot stand inside:
+            the size of a Poisson sample is random and secret.
+        sample_rate: In [0, 1].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If ``mechanism`` is not a mechanism or not permitted, or ``sample_rate`` outside [0, 1].
-
-    Notes
-    -----
     Where records are replaced the pair of `PLDAccountant` is exact for Gaussian noise, and for
     other noise one above both orders of the two records, as that of `FixedSizeSampled`.
 
-    References
-    ----------
-    Mironov, Talwar, Zhang 2019, arXiv 1908.10530, Definition 3; Zhu, Wang 2019, ICML.
+    Source: Mironov, Talwar, Zhang 2019, arXiv 1908.10530, Definition 3; Zhu, Wang 2019, ICML.
 
-    Examples
-    --------
     >>> PoissonSampled(Gaussian(1.1), 0.004)
     PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.004)
     """
@@ -163,8 +147,7 @@ class PoissonSampled(Sampling):
     sample_rate: float
 
     def __post_init__(self) -> None:
-        rate = probability_of(self.sample_rate, "sample_rate") + 0.0
-        object.__setattr__(self, "sample_rate", rate)
+        set_numbers(self, sample_rate=PROBABILITY)
         if type(self.mechanism) is not Gaussian:
             of_random_size(self.mechanism)
 
@@ -279,26 +262,14 @@ class GroupSampled(Sampling):
     Every record enters by its own coin and moves the query by what the noise is stated for;
     neighbours differ by all records of one person: the query moves as far as all that were drawn.
 
-    Parameters
-    ----------
-    mechanism : Gaussian, Laplace, DiscreteGaussian or DiscreteLaplace
-        What is done with the sample, its noise as of one record.
-    sample_rate : float
-        Of every record, in [0, 1].
-    records : int
-        The most that one person has, in [1, 1000]. Which ones a person has must not depend on what
-        others have.
-    instead : int
-        The most that come in their place, in [0, 1000 / records], where a person's data change:
-        some records are removed and others are added. For adjacency "add_remove" only.
+    Args:
+        mechanism: What is done with the sample, its noise as of one record.
+        sample_rate: Of every record, in [0, 1].
+        records: The most that one person has, in [1, 1000]. Which ones a person has must not depend
+            on what others have.
+        instead: The most that come in their place, in [0, 1000 / records], where a person's data
+            change: some records are removed and others are added. For adjacency "add_remove" only.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     The pair is the binomial mixture of noise moved by k records against noise that is not moved, in
     both directions; where records are replaced, or others come instead, against that of noise moved
     by -k. It dominates: given how many were drawn no event is more likely than the most powerful
@@ -306,12 +277,8 @@ class GroupSampled(Sampling):
     at once. No such theorem is known for samples of fixed size and random allocation: there
     ``group_size`` takes a chain of neighbours.
 
-    References
-    ----------
-    Charles and others 2024, arXiv 2407.07737; Schuchardt and others 2024, arXiv 2403.04867.
+    Source: Charles and others 2024, arXiv 2407.07737; Schuchardt and others 2024, arXiv 2403.04867.
 
-    Examples
-    --------
     >>> print((GroupSampled(Gaussian(2.0), 0.01, 4) * 1000).describe())
     1000 x
       Poisson sample, rate 0.01, of up to 4 records a person, of
@@ -337,12 +304,9 @@ class GroupSampled(Sampling):
             names = ", ".join(kind.__name__ for kind in GROUP_NOISES)
             raise TypeError(f"mechanism must be one of {names}, got {given!r}")
         records = uses_of(self.records, "records", 1, LARGEST_GROUP)
-        set_fields(
-            self,
-            sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
-            records=records,
-            instead=uses_of(self.instead, "instead", 0, LARGEST_GROUP // records),
-        )
+        instead = uses_of(self.instead, "instead", 0, LARGEST_GROUP // records)
+        set_numbers(self, sample_rate=PROBABILITY)
+        set_fields(self, records=records, instead=instead)
 
     def _headline(self) -> str:
         line = Sampling._headline(self)
@@ -427,33 +391,18 @@ class TruncatedPoissonSampled(Sampling):
     Whether a record that was sampled survives the cut depends on the others, and where the batch is
     full a record that is added takes the place of another.
 
-    Parameters
-    ----------
-    mechanism : Gaussian
-        What is done with the batch.
-    sample_rate : float
-        Of the Poisson sample, in [0, 1].
-    batch_limit : int
-        The largest batch, at least 1. A limit of ``population`` or more cuts nothing.
-    population : int
-        Number of records, at least 1; of the larger of both data sets where one has a record more.
+    Args:
+        mechanism: What is done with the batch.
+        sample_rate: Of the Poisson sample, in [0, 1].
+        batch_limit: The largest batch, at least 1. A limit of ``population`` or more cuts nothing.
+        population: Number of records, at least 1; of the larger of both data sets where one has a
+            record more.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     The upper ends of `PLDAccountant` are those of outputs that show which other records were drawn.
     No theorem is known that says by how much noise which hides them lowers the privacy loss.
 
-    References
-    ----------
-    Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2411.04205.
+    Source: Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2411.04205.
 
-    Examples
-    --------
     >>> print(TruncatedPoissonSampled(Gaussian(1.0), 0.01, 120, 10_000).describe())
     Poisson sample of 10000, rate 0.01, at most 120 kept, of
       Gaussian noise, multiplier 1
@@ -473,12 +422,8 @@ class TruncatedPoissonSampled(Sampling):
 
     def __post_init__(self) -> None:
         gaussian_of(self.mechanism)
-        set_fields(
-            self,
-            sample_rate=probability_of(self.sample_rate, "sample_rate") + 0.0,
-            batch_limit=integer_of(self.batch_limit, "batch_limit", 1),
-            population=integer_of(self.population, "population", 1),
-        )
+        set_numbers(self, sample_rate=PROBABILITY)
+        set_integers(self, batch_limit=1, population=1)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         base, rate = self.mechanism, self.sample_rate
@@ -539,38 +484,23 @@ class FixedSizeSampled(Sampling):
 
     Holds for "replace_one" adjacency: the number of records is public.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What is done with the sample. May sample it again: by `PoissonSampled` and, if this sample
-        is without replacement, `ShuffledBatches` and a `FixedSizeSampled` whose population is
-        ``sample_size``.
-    sample_size : int
-        Number of draws, at least 1; without replacement at most ``population``.
-    population : int
-        Number of records, at least 1.
-    replacement : bool
-        Whether a record may be drawn several times; then ``sample_size`` is not limited.
+    Args:
+        mechanism: What is done with the sample. May sample it again: by `PoissonSampled` and, if
+            this sample is without replacement, `ShuffledBatches` and a `FixedSizeSampled` whose
+            population is ``sample_size``.
+        sample_size: Number of draws, at least 1; without replacement at most ``population``.
+        population: Number of records, at least 1.
+        replacement: Whether a record may be drawn several times; then ``sample_size`` is not
+            limited.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     `PLDAccountant` bounds it by one pair above both orders of the two records. Without replacement
     a single use of noise on a sum attains it, where all other records equal one of the two.
     Composed, the bracket reaches from what those neighbours have to that pair: no theorem is known
     by which one order of theirs dominates compositions, adaptive ones among them.
 
-    References
-    ----------
-    Wang, Balle, Kasiviswanathan 2019, arXiv 1808.00087; with replacement Balle, Barthe, Gaboardi
-    2018, arXiv 1807.01647.
+    Source: Wang, Balle, Kasiviswanathan 2019, arXiv 1808.00087; with replacement Balle, Barthe,
+    Gaboardi 2018, arXiv 1807.01647.
 
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> FixedSizeSampled(Gaussian(1.0), 100, 5000).sample_rate
     0.02

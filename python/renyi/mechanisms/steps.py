@@ -4,8 +4,6 @@ The engine composes such steps by their number, whichever mechanism they come fr
 consists of them says so by `Mechanism.gaussian_steps`.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Noise from a cryptographic generator: ideal and then rounded to a lattice, or whole numbers."""
 
-from __future__ import annotations
-
 from renyi.noise.draws import (
     add_discrete_gaussian_noise,
     add_discrete_laplace_noise,

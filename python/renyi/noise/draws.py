@@ -1,7 +1,5 @@
 """Noise added to arrays: ideal and then rounded to a lattice, or on the integers."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,27 +40,20 @@ def add_gaussian_noise(
     noise. Infinities and NaN stay. Multiples beyond 2^24 (float32) or 2^53 spacings are rounded to
     the array's numbers. With scale 0 nothing changes.
 
-    Parameters
-    ----------
-    array : ndarray
-        Of float32 or float64. Noise is assigned in the order of the memory. An array without gaps
-        costs no further memory. Zeros become noise alone, which protects nothing that it is added
-        to later.
-    scale : float
-        Standard deviation: 0, or in [2^-115, 2^115] for float32, in [2^-1010, 2^1010] for float64.
-    generator : SecureGenerator or numpy.random.Generator, optional
-        By default the process's own `SecureGenerator`. A NumPy generator is used to make a key,
-        with an `InsecureGeneratorWarning`.
-    threads : int, optional
-        By default one for each processor. The result does not depend on it.
+    Args:
+        array: Of float32 or float64. Noise is assigned in the order of the memory. An array without
+            gaps costs no further memory. Zeros become noise alone, which protects nothing that it
+            is added to later.
+        scale: Standard deviation: 0, or in [2^-115, 2^115] for float32, in [2^-1010, 2^1010] for
+            float64.
+        generator (SecureGenerator or numpy.random.Generator): By default the process's own
+            `SecureGenerator`. A NumPy generator is used to make a key, with an
+            `InsecureGeneratorWarning`.
+        threads: By default one for each processor. The result does not depend on it.
 
-    Notes
-    -----
     Box, Muller 1958 (doi 10.1214/aoms/1177706645), of pairs of uniform numbers with as many bits as
     their rounding takes.
 
-    Examples
-    --------
     >>> total = np.full(10_000, 0.1, dtype=np.float32)
     >>> add_gaussian_noise(total, 5.0) is total
     True
@@ -77,8 +68,6 @@ def add_laplace_noise(
 ) -> Array:
     """Add Laplace noise of density e^(-|x|/scale) / (2 scale): as `add_gaussian_noise`.
 
-    Examples
-    --------
     >>> total = add_laplace_noise(np.zeros(10_000), 5.0)
     >>> bool(4.8 < abs(total).mean() < 5.2)
     True
@@ -89,8 +78,6 @@ def add_laplace_noise(
 def noise_lattice(scale: float) -> float:
     """Return the spacing that noise of a scale is rounded to, a power of two.
 
-    Examples
-    --------
     >>> noise_lattice(1.0) == noise_lattice(1.9) == 2.0**-9
     True
     """
@@ -128,26 +115,13 @@ def add_discrete_gaussian_noise(
     To an accountant, of one integer, it is ``renyi.DiscreteGaussian(sigma, sensitivity)``. Sums
     wrap around at 2^63, as NumPy's do.
 
-    Parameters
-    ----------
-    array : ndarray of int64
-        To which they are added; it is returned.
-    sigma : float
-        In [2^-20, 2^40]; close to the standard deviation where it is not small.
-    generator, threads
-        As for `add_gaussian_noise`.
+    Args:
+        array: To which they are added; it is returned.
+        sigma: In [2^-20, 2^40]; close to the standard deviation where it is not small.
+        generator, threads: As for `add_gaussian_noise`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3.
 
-    References
-    ----------
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3.
-
-    Examples
-    --------
     >>> noisy = add_discrete_gaussian_noise(np.full(10_000, 7), 20.0)
     >>> noisy.dtype, bool(19.0 < noisy.std() < 21.0)
     (dtype('int64'), True)
@@ -164,19 +138,12 @@ def add_discrete_laplace_noise(
     ``renyi.DiscreteLaplace(scale, sensitivity)`` where it changes a single entry, and in any case
     ``renyi.PureDP(sensitivity / scale)``.
 
-    Parameters
-    ----------
-    scale : float
-        In [2^-20, 2^40].
-    array, generator, threads
-        As for `add_discrete_gaussian_noise`.
+    Args:
+        scale: In [2^-20, 2^40].
+        array, generator, threads: As for `add_discrete_gaussian_noise`.
 
-    References
-    ----------
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2.
+    Source: Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2.
 
-    Examples
-    --------
     A histogram, of which each record is in one cell:
 
     >>> cells = np.array([3, 141, 59])

@@ -34,24 +34,14 @@ class SecureGenerator:
     It is a bit generator for NumPy: ``np.random.Generator(SecureGenerator())``, or
     `numpy_generator`, draws every law NumPy knows from the same stream.
 
-    Parameters
-    ----------
-    insecure_reproducible : int, optional
-        For tests only: a seed, at least 0, from which the key is made. Noise that can be repeated
-        can be subtracted, so there is no privacy. Such a generator may be copied and pickled, and
-        keeps its key in a forked process.
+    Args:
+        insecure_reproducible: For tests only: a seed, at least 0, from which the key is made. Noise
+            that can be repeated can be subtracted, so there is no privacy. Such a generator may be
+            copied and pickled, and keeps its key in a forked process.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the seed is not an integer >= 0.
+    Source: Nir, Langley 2018, RFC 8439. Bernstein 2017, "Fast-key-erasure random-number
+    generators".
 
-    References
-    ----------
-    Nir, Langley 2018, RFC 8439. Bernstein 2017, "Fast-key-erasure random-number generators".
-
-    Examples
-    --------
     >>> SecureGenerator().bytes(3) == SecureGenerator().bytes(3)
     False
     >>> test = SecureGenerator(insecure_reproducible=1)
@@ -121,12 +111,10 @@ class SecureGenerator:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on where `state_dict` was called; a secure generator takes a new key instead.
 
-        Raises
-        ------
-        ValueError
-            If the state is not one of a ChaCha20 generator, or one of a reproducible generator is
-            given to a secure one or the reverse, or it lacks the secrets of a reproducible one.
-            Nothing is changed then.
+        Raises:
+            ValueError: If the state is not one of a ChaCha20 generator, or one of a reproducible
+                generator is given to a secure one or the reverse, or it lacks the secrets of a
+                reproducible one. Nothing is changed then.
         """
         name, reproducible = entries_of(state, "generator", "insecure_reproducible")
         if name != "ChaCha20" or not isinstance(reproducible, bool):

@@ -1,7 +1,5 @@
 """Privacy-loss distributions of any mechanism, composed with certified bounds on both sides."""
 
-from __future__ import annotations
-
 from renyi.pairs._composition import Composition
 from renyi.pairs.dominating import (
     DensityPair,
@@ -31,7 +29,4 @@ __all__ = [
     "ReversedPair",
     "StudentTPair",
 ]
-
-
-def __dir__() -> list[str]:
-    return __all__
+__dir__ = __all__.copy

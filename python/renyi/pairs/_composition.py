@@ -1,7 +1,5 @@
 """Compositions of pairs: certified brackets of delta(epsilon) and epsilon(delta), trade-off."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 
@@ -22,24 +20,13 @@ _ROUNDING = 2.0**-53
 class Composition:
     """Independent, possibly adaptive uses of several mechanisms, in one direction.
 
-    Parameters
-    ----------
-    parts : iterable of (DominatingPair, int)
-        Pairs with their counts, 0 <= count <= 1e9. What `Mechanism.dominating_pair` returns serves
-        too.
-    rtol : float
-        Aim for the relative width of brackets of delta, in [1e-12, 1].
-    max_points : int
-        Cap on the nodes of every lattice and window, in [2^10, 2^26]. Where it is reached the
-        bracket is wider than asked for, and still encloses.
+    Args:
+        parts: Pairs with their counts, 0 <= count <= 1e9. What `Mechanism.dominating_pair` returns
+            serves too.
+        rtol: Aim for the relative width of brackets of delta, in [1e-12, 1].
+        max_points: Cap on the nodes of every lattice and window, in [2^10, 2^26]. Where it is
+            reached the bracket is wider than asked for, and still encloses.
 
-    Raises
-    ------
-    TypeError, ValueError
-        On other types or values.
-
-    Notes
-    -----
     One use alone is integrated without a lattice. Otherwise the loss is discretised from both sides
     with one step, chosen so that the log moment functions of the two sides differ by less than
     ``rtol`` at the tilt; composed by FFT; the results enclose delta whatever was chosen.
@@ -48,8 +35,6 @@ class Composition:
     reject it under Q with probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383). By
     duality f(alpha) = sup over epsilon of 1 - delta(epsilon) - e^epsilon alpha.
 
-    Examples
-    --------
     >>> from renyi.mechanisms import Laplace
     >>> lower, upper = Composition([(Laplace(1.0).dominating_pair(), 10)]).delta_bounds(3.0)
     >>> bool(lower < upper < lower * 1.00001)
@@ -76,13 +61,6 @@ class Composition:
     def delta_bounds(self, epsilon: float) -> tuple[float, float]:
         """Return numbers that enclose delta(epsilon), any real epsilon.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If epsilon is not a real number, or NaN.
-
-        Examples
-        --------
         >>> from renyi.mechanisms import RandomizedResponse
         >>> answers = Composition([(RandomizedResponse(0.8).dominating_pair(), 2)])
         >>> lower, upper = answers.delta_bounds(0.0)
@@ -96,13 +74,6 @@ class Composition:
 
         Negative where even P and Q exchanged roles would satisfy it; inf below the infinite mass.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If delta is not a number in [0, 1].
-
-        Examples
-        --------
         >>> from renyi.mechanisms import Laplace
         >>> one = Composition([(Laplace(10.0).dominating_pair(), 1)])
         >>> lower, upper = one.epsilon_bounds(0.0)
@@ -116,20 +87,15 @@ class Composition:
 
         The function is linear between them: ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
 
-        Returns
-        -------
-        alpha, beta : arrays
-            alpha increasing from 0 to 1, beta decreasing to 0. All sums are of non-negative terms,
-            so every value has a small relative error (1e-13 for a thousand points).
+        Returns:
+            alpha, beta: alpha increasing from 0 to 1, beta decreasing to 0. All sums are of
+                non-negative terms, so every value has a small relative error (1e-13 for a thousand
+                points).
 
-        Raises
-        ------
-        ValueError
-            If the composed losses do not lie on one lattice of at most 16,384 points, as those of
-            randomized response do, and of discrete pairs with commensurable losses.
+        Raises:
+            ValueError: If the composed losses do not lie on one lattice of at most 16,384 points,
+                as those of randomized response do, and of discrete pairs with commensurable losses.
 
-        Examples
-        --------
         >>> from renyi.mechanisms import RandomizedResponse
         >>> answers = Composition([(RandomizedResponse(0.6).dominating_pair(), 1)])
         >>> alpha, beta = answers.discrete_tradeoff()
@@ -165,25 +131,14 @@ class Composition:
     def beta_lower(self, alpha: npt.ArrayLike) -> Array:
         """Return lower bounds of the trade-off function.
 
-        Parameters
-        ----------
-        alpha : array_like
-            Type I errors in [0, 1].
+        Args:
+            alpha: Type I errors in [0, 1].
 
-        Returns
-        -------
-        array of the shape of alpha
-            1 - delta - e^epsilon alpha at the best epsilon found, delta rounded up: certified at
-            any. The error is relative to 1 - alpha, not to beta; for tiny beta take the reversed
-            pairs.
+        Returns:
+            array of the shape of alpha: 1 - delta - e^epsilon alpha at the best epsilon found,
+                delta rounded up: certified at any. The error is relative to 1 - alpha, not to beta;
+                for tiny beta take the reversed pairs.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If alpha is not numeric or outside [0, 1].
-
-        Examples
-        --------
         >>> from renyi.mechanisms import Gaussian
         >>> one = Composition([(Gaussian(1.0).dominating_pair(), 1)])
         >>> bool(0.1586 < one.beta_lower(0.5) < 0.1586553)  # Phi(-1)

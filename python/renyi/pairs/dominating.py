@@ -4,8 +4,6 @@ The privacy loss is L = log dP/dQ(x) for x ~ P, and delta(epsilon) = E_P[(1 - e^
 One direction at a time: for a mechanism under add/remove adjacency build both.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -18,7 +16,8 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair
-from renyi._validation import Range, number_in, probability_of, real_of
+from renyi._fields import set_fields, set_numbers
+from renyi._validation import PROBABILITY, Range, number_in, real_of
 
 Array = npt.NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
@@ -96,24 +95,15 @@ class _HasPair(Protocol):
 class MechanismPair(DominatingPair):
     """The pair of a mechanism for one kind of neighbours and one direction.
 
-    Parameters
-    ----------
-    mechanism : renyi.mechanisms.Mechanism
-        One whose pair is known.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    direction : {"remove", "add"}
-        "remove" compares the outputs with the record to those without it.
+    Args:
+        mechanism: One whose pair is known.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+        direction ({"remove", "add"}): "remove" compares the outputs with the record to those
+            without it.
 
-    Raises
-    ------
-    TypeError
-        If it is not a mechanism, or one without a pair (`UnsupportedMechanismError`).
-    ValueError
-        If the adjacency or direction is unknown.
+    Raises:
+        TypeError: If it is not a mechanism, or one without a pair (`UnsupportedMechanismError`).
 
-    Examples
-    --------
     >>> from renyi.mechanisms import Laplace
     >>> MechanismPair(Laplace(2.0)).support, MechanismPair(Laplace(2.0), "replace_one").support
     ((-0.5, 0.5), (-1.0, 1.0))
@@ -137,8 +127,6 @@ class MechanismPair(DominatingPair):
 class ReversedPair(DominatingPair):
     """The pair (Q, P): the loss changes its sign.
 
-    Examples
-    --------
     >>> ReversedPair(GumbelPair(2.0)).support[0]
     -0.5
     """
@@ -158,19 +146,12 @@ class PoissonSampledPair(DominatingPair):
 
     The loss of the base pair is transformed monotonically, l -> log1p(q expm1(l)).
 
-    Parameters
-    ----------
-    base : DominatingPair
-        The pair (P, Q) of the mechanism on the sample, P with the record.
-    sample_rate : float
-        q in [0, 1].
+    Args:
+        base: The pair (P, Q) of the mechanism on the sample, P with the record.
+        sample_rate: q in [0, 1].
 
-    Notes
-    -----
     This is the direction "remove"; "add" is its ``ReversedPair``.
 
-    Examples
-    --------
     >>> PoissonSampledPair(GumbelPair(2.0), 0.1).support[1] == math.log1p(0.1 * math.expm1(0.5))
     True
     """
@@ -180,7 +161,7 @@ class PoissonSampledPair(DominatingPair):
 
     def __post_init__(self) -> None:
         require_pair(self.base, "base")
-        object.__setattr__(self, "sample_rate", probability_of(self.sample_rate, "sample_rate"))
+        set_numbers(self, sample_rate=PROBABILITY)
 
     def _build(self) -> Pair:
         return self.base.compiled.sampled(self.sample_rate)
@@ -190,15 +171,10 @@ class PoissonSampledPair(DominatingPair):
 class MixedPair(DominatingPair):
     """Shows which of several pairs was drawn, and an outcome of it: delta is the weighted sum.
 
-    Parameters
-    ----------
-    weights : sequence of float
-        In [0, 1], of sum at most 1. With what is missing to 1 nothing is revealed.
-    pairs : sequence of DominatingPair
-        As many, at least one.
+    Args:
+        weights: In [0, 1], of sum at most 1. With what is missing to 1 nothing is revealed.
+        pairs: As many, at least one.
 
-    Examples
-    --------
     >>> from renyi.mechanisms import Laplace
     >>> from renyi.pairs import Composition
     >>> pair = MixedPair((0.5, 0.25), [MechanismPair(Laplace(b)) for b in (1.0, 0.5)])
@@ -228,8 +204,7 @@ class MixedPair(DominatingPair):
             )
         for pair in pairs:
             require_pair(pair, "pairs")
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "pairs", pairs)
+        set_fields(self, weights=weights, pairs=pairs)
 
     def _build(self) -> Pair:
         return Pair.mixed(self.weights, [pair.compiled for pair in self.pairs])
@@ -239,13 +214,9 @@ class MixedPair(DominatingPair):
 class DiscretePair(DominatingPair):
     """A pair of distributions on finitely many outcomes.
 
-    Parameters
-    ----------
-    p, q : sequence of float
-        Probabilities of the same outcomes, each of sum 1 within 1e-9. Zeros are allowed.
+    Args:
+        p, q: Probabilities of the same outcomes, each of sum 1 within 1e-9. Zeros are allowed.
 
-    Examples
-    --------
     >>> DiscretePair((0.75, 0.25), (0.25, 0.75)).infinite_mass
     0.0
     """
@@ -257,8 +228,7 @@ class DiscretePair(DominatingPair):
         p, q = _probabilities(self.p, "p"), _probabilities(self.q, "q")
         if len(p) != len(q):
             raise ValueError(f"q must be as long as p, {len(p)} numbers, got {len(q)}")
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "q", q)
+        set_fields(self, p=p, q=q)
 
     def _build(self) -> Pair:
         return Pair.discrete(np.array(self.p), np.array(self.q))
@@ -268,34 +238,22 @@ class DiscretePair(DominatingPair):
 class DensityPair(DominatingPair):
     """A pair of densities on an interval, given by their logarithms.
 
-    Parameters
-    ----------
-    log_p, log_q : callable
-        Vectorised; finite inside the interval. Equal callables compare equal.
-    start, end : float
-        The interval, finite; what P has outside is counted at infinite loss.
-    breaks : sequence of float
-        Points inside where a density or its slope jumps.
-    tolerance : float
-        Stated relative error of the integrals, in [1e-15, 1e-3].
+    Args:
+        log_p, log_q: Vectorised; finite inside the interval. Equal callables compare equal.
+        start, end: The interval, finite; what P has outside is counted at infinite loss.
+        breaks: Points inside where a density or its slope jumps.
+        tolerance: Stated relative error of the integrals, in [1e-15, 1e-3].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the values are of another type, the interval is empty, a density is not finite inside,
-        has an integral above 1, or if the integrals at orders 8 and 12 differ by more than
-        ``tolerance``.
+    Raises:
+        TypeError, ValueError: If the values are of another type, the interval is empty, a density
+            is not finite inside, has an integral above 1, or if the integrals at orders 8 and 12
+            differ by more than ``tolerance``.
 
-    Notes
-    -----
     The interval is divided into 4,096 panels, broken at the turning points of the loss found among
     the panels' ends. Assumed, and not provable from values: the densities are smooth between the
     breaks on the scale of a panel, and the loss has no further turning point. Bounds are then
     certified given the densities as computed and ``tolerance``.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> def log_p(x): return -0.5 * (x - 1.0) ** 2 - 0.5 * np.log(2.0 * np.pi)
     >>> def log_q(x): return -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
     >>> pair = DensityPair(log_p, log_q, -12.0, 13.0)
@@ -321,9 +279,7 @@ class DensityPair(DominatingPair):
         inner = sorted(real_of(b, "breaks", "numbers inside the interval") for b in self.breaks)
         if inner and not ends[0] < inner[0] <= inner[-1] < ends[1]:
             raise ValueError(f"breaks must be numbers inside the interval, got {self.breaks!r}")
-        fixed = {"start": ends[0], "end": ends[1], "breaks": tuple(inner)}
-        for name, value in fixed.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, start=ends[0], end=ends[1], breaks=tuple(inner))
         self.compiled  # noqa: B018 - refuses densities that are not
 
     def _build(self) -> Pair:
@@ -352,50 +308,34 @@ class _Noise(DominatingPair):
     """A pair of noise by its numbers, each of a range, in the order of the engine."""
 
     __slots__ = ()
-    _ranges: ClassVar[tuple[tuple[str, Range], ...]]
+    _ranges: ClassVar[dict[str, Range]]
     _engine: ClassVar[Callable[..., Pair]]
 
     def __post_init__(self) -> None:
-        for name, allowed in self._ranges:
-            object.__setattr__(self, name, number_in(getattr(self, name), name, allowed))
+        set_numbers(self, **self._ranges)
 
     def _build(self) -> Pair:
-        return self._engine(*(getattr(self, name) for name, _ in self._ranges))
+        return self._engine(*(getattr(self, name) for name in self._ranges))
 
 
 @dataclass(frozen=True, slots=True)
 class StudentTPair(_Noise):
     """Noise of density proportional to (1 + (x/scale)^2/n)^(-(n+1)/2) over a query moved by 1.
 
-    Parameters
-    ----------
-    degrees : float
-        Degrees of freedom n, in [1.5, 1e4].
-    scale : float
-        Over the shift, in [0.01, 1e6].
+    Args:
+        degrees: Degrees of freedom n, in [1.5, 1e4].
+        scale: Over the shift, in [0.01, 1e6].
 
-    Raises
-    ------
-    TypeError, ValueError
-        On other types or values.
-
-    Notes
-    -----
     The loss is (n + 1) asinh(1/(2 scale n^(1/2))) at most, between the output's two extremes, and
     goes back to 0 beyond them: one use is pure differential privacy. The standard deviation is
     scale (n/(n-2))^(1/2) for n > 2.
 
-    Examples
-    --------
     >>> largest = 4.0 * math.asinh(0.25 / math.sqrt(3.0))
     >>> 0.0 <= StudentTPair(3.0, 2.0).support[1] - largest < 1e-14
     True
     """
 
-    _ranges = (
-        ("degrees", Range(1.5, 1e4)),
-        ("scale", Range(0.01, 1e6)),
-    )
+    _ranges: ClassVar = {"degrees": Range(1.5, 1e4), "scale": Range(0.01, 1e6)}
     _engine = staticmethod(Pair.student)
 
     degrees: float
@@ -406,27 +346,15 @@ class StudentTPair(_Noise):
 class GeneralisedGaussianPair(_Noise):
     """Noise of density proportional to e^(-(|x|/scale)^shape) over a query moved by 1.
 
-    Parameters
-    ----------
-    shape : float
-        In [1.01, 10]. At 2 it is Gaussian noise of standard deviation scale/sqrt(2); at 1 it would
-        be Laplace noise.
-    scale : float
-        Over the shift, in [0.01, 1e6], and so large that losses above 5,000 have a probability
-        below 1e-320.
+    Args:
+        shape: In [1.01, 10]. At 2 it is Gaussian noise of standard deviation scale/sqrt(2); at 1 it
+            would be Laplace noise.
+        scale: Over the shift, in [0.01, 1e6], and so large that losses above 5,000 have a
+            probability below 1e-320.
 
-    Raises
-    ------
-    TypeError, ValueError
-        On other types or values.
-
-    Notes
-    -----
     The log of the density is concave, so that the loss increases with the output; it has no bound.
     The standard deviation is scale (Gamma(3/shape)/Gamma(1/shape))^(1/2).
 
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> from renyi.pairs import Composition
     >>> noise = GeneralisedGaussianPair(2.0, math.sqrt(2.0))  # of standard deviation 1
@@ -436,10 +364,7 @@ class GeneralisedGaussianPair(_Noise):
     True
     """
 
-    _ranges = (
-        ("shape", Range(1.01, 10.0)),
-        ("scale", Range(0.01, 1e6)),
-    )
+    _ranges: ClassVar = {"shape": Range(1.01, 10.0), "scale": Range(0.01, 1e6)}
     _engine = staticmethod(Pair.generalised_gaussian)
 
     shape: float
@@ -460,31 +385,23 @@ class GeneralisedGaussianPair(_Noise):
 class LogisticPair(_Noise):
     """Logistic noise of a given scale over a query moved by 1.
 
-    Parameters
-    ----------
-    scale : float
-        b of the distribution function 1/(1 + e^(-x/b)), over the shift, in [0.002, 1e12]. The
-        standard deviation is pi b/3^(1/2).
+    Args:
+        scale: b of the distribution function 1/(1 + e^(-x/b)), over the shift, in [0.002, 1e12].
+            The standard deviation is pi b/3^(1/2).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a number in [0.002, 1e12].
+    Raises:
+        TypeError, ValueError: If it is not a number in [0.002, 1e12].
 
-    Notes
-    -----
     With t = 1/b the loss at x is t - 2 log w, w = (1 + e^(t - x/b))/(1 + e^(-x/b)). Q's
     distribution function at x is (e^t - w)/(e^t - 1): under Q, w is uniform on [1, e^t]. So the
     loss has the density e^((t - l)/2)/(2 (e^t - 1)) under Q on [-t, t], that of the worst mechanism
     of bounded range 1/b (`renyi.mechanisms.Exponential`). The pair is its own reverse.
 
-    Examples
-    --------
     >>> LogisticPair(2.0).support
     (-0.5, 0.5)
     """
 
-    _ranges = (("scale", Range(2e-3, 1e12)),)
+    _ranges: ClassVar = {"scale": Range(2e-3, 1e12)}
 
     scale: float
 
@@ -496,23 +413,17 @@ class LogisticPair(_Noise):
 class GumbelPair(_Noise):
     """Gumbel noise of a given scale over a query that a record moves up by 1, never down.
 
-    Parameters
-    ----------
-    scale : float
-        b over the shift, in [0.1, 1e9].
+    Args:
+        scale: b over the shift, in [0.1, 1e9].
 
-    Notes
-    -----
     P is around 1, Q around 0. The loss is at most 1/b; that of the `ReversedPair` has an
     exponential tail. The mechanism `renyi.mechanisms.Gumbel` covers queries moved either way.
 
-    Examples
-    --------
     >>> GumbelPair(2.0).support[1]
     0.5
     """
 
-    _ranges = (("scale", Range(0.1, 1e9)),)
+    _ranges: ClassVar = {"scale": Range(0.1, 1e9)}
     _engine = staticmethod(Pair.gumbel)
 
     scale: float

@@ -16,36 +16,29 @@ result; ValueError names an argument outside its range (alpha > 1, rho >= 0, del
 epsilon >= 0).
 """
 
-from __future__ import annotations
-
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from renyi.reference._numbers import Number, agreed, check_digits, exact, mp, real, require
+from renyi.reference._numbers import (
+    ABOVE_ONE,
+    BETWEEN,
+    NOT_NEGATIVE,
+    Number,
+    agreed,
+    check_digits,
+    mp,
+    real,
+    require,
+    within,
+)
 
 Kind = Literal["mironov", "balle", "asoodeh", "optimal"]
 
 
 def _arguments(alpha: Number, rho: Number, digits: int) -> tuple[Fraction, Fraction]:
     check_digits(digits)
-    order, divergence = exact("alpha", alpha), exact("rho", rho)
-    require("alpha", 1 < order < math.inf, "> 1 and finite", alpha)
-    require("rho", 0 <= divergence < math.inf, ">= 0 and finite", rho)
-    return Fraction(order), Fraction(divergence)
-
-
-def _delta(delta: Number) -> Fraction:
-    value = exact("delta", delta)
-    require("delta", 0 < value < 1, "in (0, 1)", delta)
-    return Fraction(value)
-
-
-def _epsilon(epsilon: Number) -> Fraction:
-    value = exact("epsilon", epsilon)
-    require("epsilon", 0 <= value < math.inf, ">= 0 and finite", epsilon)
-    return Fraction(value)
+    return within("alpha", alpha, ABOVE_ONE), within("rho", rho, NOT_NEGATIVE)
 
 
 def _clamped(formula: Callable[[], Any], digits: int, top: Any = mp.inf) -> Any:
@@ -83,7 +76,7 @@ def epsilon_from_rdp(
     optimal 7.8748
     """
     a, r = _arguments(alpha, rho, digits)
-    d = _delta(delta)
+    d = within("delta", delta, BETWEEN)
     _known(kind)
     if kind == "optimal":
         return _optimal_epsilon(a, r, d, digits)
@@ -115,11 +108,9 @@ def delta_from_rdp(
     mironov 1e-05
     balle 1e-05
     asoodeh 1e-05
-    >>> round(float(delta_from_rdp(2, 0.1, 7.8748)), 8)
-    1e-05
     """
     a, r = _arguments(alpha, rho, digits)
-    e = _epsilon(epsilon)
+    e = within("epsilon", epsilon, NOT_NEGATIVE)
     _known(kind)
     if kind == "optimal":
         return _optimal_delta(a, r, e, digits)
@@ -265,11 +256,8 @@ def _crossing(f: Callable[[Any], Any], low: Any, high: Any, variant: int, digits
             return a if abs(fa) < abs(fb) else b
         step = mp.mpf(1) / 2
         xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-        if (
-            phi**2 < xi and (1 - phi) ** 2 < 1 - xi
-        ):  # inverse quadratic interpolation is monotone here
-            step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (
-                fc - fb
-            )
+        if phi**2 < xi and (1 - phi) ** 2 < 1 - xi:  # inverse interpolation is monotone here
+            step = fa / (fb - fa) * fc / (fb - fc)
+            step += (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
             step = min(max(step, tolerance), 1 - tolerance)
     raise ArithmeticError("no convergence of a bracketed root")

@@ -26,6 +26,11 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from renyi.reference._numbers import (
+    BETWEEN,
+    FINITE,
+    POSITIVE,
+    RATE,
+    UNIT,
     Number,
     agreed,
     check_digits,
@@ -33,8 +38,8 @@ from renyi.reference._numbers import (
     mp,
     real,
     require,
-    unit,
     whole,
+    within,
 )
 from renyi.reference._sampled_gaussian import gauss_legendre
 
@@ -148,35 +153,22 @@ def delta(steps: Steps, epsilon: Number, direction: Direction = "remove", digits
     with P and Q the joint distributions of all outputs: P that of the larger data set for "remove",
     that of the smaller one for "add". Sensitivity 1, neighbours differ by one record.
 
-    Parameters
-    ----------
-    steps
-        Triples (sampling rate in [0, 1], noise multiplier > 0, count >= 1). Floats are exact binary
-        numbers; strings and fractions are taken as written.
-    epsilon
-        Any finite real number, below zero too.
-    direction
-        "remove" or "add".
-    digits
-        Relative accuracy of the result, in decimal digits.
+    Args:
+        steps: Triples (sampling rate in [0, 1], noise multiplier > 0, count >= 1). Floats are exact
+            binary numbers; strings and fractions are taken as written.
+        epsilon: Any finite real number, below zero too.
+        direction: "remove" or "add".
+        digits: Relative accuracy of the result, in decimal digits.
 
-    Returns
-    -------
-    mpmath.mpf
+    Returns:
+        mpmath.mpf.
 
-    Raises
-    ------
-    ValueError
-        An argument is outside its range.
-    ArithmeticError
-        Two contours with two discretisations did not agree to the digits asked for.
+    Raises:
+        ArithmeticError: Two contours with two discretisations did not agree to the digits asked
+            for.
 
-    Notes
-    -----
     Seconds a value; minutes where few steps with small q make the transform decay slowly.
 
-    Examples
-    --------
     >>> import mpmath
     >>> mpmath.nstr(delta([(1, 1, 1)], 1, digits=15), 15)
     '0.126936737506644'
@@ -227,7 +219,7 @@ def _sorted(
     """Return sampled steps; sum k/(2 sigma^2) of those with q = 1; (k, q) of the sampled ones."""
     sampled, plain, lowest = [], Fraction(0), []
     for q, sigma, count in steps:
-        rate, noise, k = unit("q", q), exact("sigma", sigma), whole("count", count, 1)
+        rate, noise, k = within("q", q, UNIT), exact("sigma", sigma), whole("count", count, 1)
         require("sigma", noise > 0, "positive", sigma)
         if rate == 0 or isinstance(noise, float):  # infinite noise
             continue
@@ -386,24 +378,6 @@ class Moment:
         return total * mp.exp(alpha * mp.log(real(1 - self.q))) / mp.sqrt(2 * mp.pi)
 
 
-def _positive(name: str, value: Number) -> Fraction:
-    number = exact(name, value)
-    require(name, 0 < number < math.inf, "positive and finite", value)
-    return Fraction(number)
-
-
-def _any(name: str, value: Number) -> Fraction:
-    number = exact(name, value)
-    require(name, -math.inf < number < math.inf, "finite", value)
-    return Fraction(number)
-
-
-def _probability(name: str, value: Number) -> Fraction:
-    number = exact(name, value)
-    require(name, 0 < number < 1, "in (0, 1)", value)
-    return Fraction(number)
-
-
 def _tail(x: Any) -> Any:
     """Return P(N > x)."""
     return mp.erfc(x / mp.sqrt(2)) / 2
@@ -433,7 +407,7 @@ def gaussian_delta(mu: Number, epsilon: Number, digits: int = 50) -> Any:
     >>> round(float(gaussian_delta(1, 2)), 10)
     0.0209236358
     """
-    m, e = _positive("mu", mu), _any("epsilon", epsilon)
+    m, e = within("mu", mu, POSITIVE), within("epsilon", epsilon, FINITE)
     check_digits(digits)
     return agreed(lambda work, variant: _gaussian(real(m), real(e)), digits)
 
@@ -444,7 +418,7 @@ def gaussian_tradeoff(mu: Number, alpha: Number, digits: int = 50) -> Any:
     >>> round(float(gaussian_tradeoff(1, 0.05)), 10)
     0.7404889772
     """
-    m, a = _positive("mu", mu), _probability("alpha", alpha)
+    m, a = within("mu", mu, POSITIVE), within("alpha", alpha, BETWEEN)
     check_digits(digits)
     return agreed(lambda work, variant: _tail(real(m) - _quantile(real(a), work)), digits)
 
@@ -470,7 +444,7 @@ def gaussian_epsilon(mu: Number, delta: Number, digits: int = 50) -> Any:
     >>> round(float(gaussian_epsilon(1, 1e-5)), 9)
     4.377178096
     """
-    m, d = _positive("mu", mu), _probability("delta", delta)
+    m, d = within("mu", mu, POSITIVE), within("delta", delta, BETWEEN)
     return _root(lambda x: _gaussian(real(m), x), d, digits)
 
 
@@ -480,7 +454,7 @@ def gaussian_mu(epsilon: Number, delta: Number, digits: int = 50) -> Any:
     >>> round(float(gaussian_mu(1, 1e-5)), 10)
     0.2680511232
     """
-    e, d = _any("epsilon", epsilon), _probability("delta", delta)
+    e, d = within("epsilon", epsilon, FINITE), within("delta", delta, BETWEEN)
     with mp.workdps(digits + 30):
         require("delta", real(d) > -mp.expm1(real(e)), "above 1 - e^epsilon", delta)
     # As a function of -log mu the curve falls.
@@ -496,10 +470,12 @@ def sampled_gaussian_delta(
 
     >>> round(float(sampled_gaussian_delta(0.1, 1, 0.5)), 12)
     0.00203253692
-    >>> round(float(sampled_gaussian_delta(0.01, 0.8, 0.005, "add")), 12)
-    0.001463409002
     """
-    r, s, e = _rate(q), _positive("sigma", sigma), _any("epsilon", epsilon)
+    r, s, e = (
+        within("q", q, RATE),
+        within("sigma", sigma, POSITIVE),
+        within("epsilon", epsilon, FINITE),
+    )
     check_digits(digits)
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
     add = direction == "add"
@@ -517,18 +493,14 @@ def sampled_gaussian_epsilon(
 
     >>> round(float(sampled_gaussian_epsilon(0.01, 1, 1e-5)), 10)
     0.1994504478
-    >>> round(float(sampled_gaussian_epsilon(0.01, 1, 1e-5, "add")), 12)
-    0.009054199658
     """
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
-    r, s, d = _rate(q), _positive("sigma", sigma), _probability("delta", delta)
+    r, s, d = (
+        within("q", q, RATE),
+        within("sigma", sigma, POSITIVE),
+        within("delta", delta, BETWEEN),
+    )
     return _root(lambda x: _sampled(real(r), real(s), x, direction == "add"), d, digits)
-
-
-def _rate(q: Number) -> Fraction:
-    rate = exact("q", q)
-    require("q", 0 < rate <= 1, "in (0, 1]", q)
-    return Fraction(rate)
 
 
 def _root(curve: Curve, delta: Fraction, digits: int) -> Any:

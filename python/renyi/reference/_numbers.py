@@ -1,7 +1,5 @@
 """Exact arguments and correct digits, shared by the reference functions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from decimal import Decimal
@@ -66,6 +64,29 @@ def real(value: Fraction | float) -> Any:
     return mp.mpf(value.numerator) / value.denominator
 
 
+Domain = tuple[str, Callable[[Any], bool]]
+POSITIVE: Domain = "positive and finite", lambda x: 0 < x < math.inf
+NOT_NEGATIVE: Domain = ">= 0 and finite", lambda x: 0 <= x < math.inf
+FINITE: Domain = "finite", lambda x: -math.inf < x < math.inf
+BETWEEN: Domain = "in (0, 1)", lambda x: 0 < x < 1
+UNIT: Domain = "in [0, 1]", lambda x: 0 <= x <= 1
+RATE: Domain = "in (0, 1]", lambda x: 0 < x <= 1
+ORDER: Domain = ">= 1 and finite", lambda x: 1 <= x < math.inf
+ABOVE_ONE: Domain = "> 1 and finite", lambda x: 1 < x < math.inf
+
+
+def within(name: str, value: Number, domain: Domain) -> Fraction:
+    """Return a number of a domain exactly.
+
+    >>> within("alpha", 1.5, ORDER)
+    Fraction(3, 2)
+    """
+    words, holds = domain
+    number = exact(name, value)
+    require(name, holds(number), words, value)
+    return Fraction(number)
+
+
 def positive(name: str, value: Number) -> Fraction | float:
     """Return the argument exactly: a positive number, or inf.
 
@@ -77,30 +98,12 @@ def positive(name: str, value: Number) -> Fraction | float:
     return number
 
 
-def unit(name: str, value: Number) -> Fraction:
-    """Return a number in [0, 1] exactly."""
-    number = exact(name, value)
-    require(name, 0 <= number <= 1, "in [0, 1]", value)
-    return Fraction(number)
-
-
 def whole(name: str, value: Number, least: int) -> int:
     """Return a whole number that is not below ``least``."""
     number = exact(name, value)
     fits = isinstance(number, Fraction) and number.denominator == 1 and number >= least
     require(name, fits, f"a whole number >= {least}", value)
     return int(number)
-
-
-def order_of(alpha: Number) -> Fraction:
-    """Return a Rényi order exactly: finite and at least 1, where 1 is the Kullback-Leibler limit.
-
-    >>> order_of(1.5)
-    Fraction(3, 2)
-    """
-    order = exact("alpha", alpha)
-    require("alpha", 1 <= order < math.inf, ">= 1 and finite", alpha)
-    return Fraction(order)
 
 
 def agreed(compute: Callable[[int, int], Any], digits: int, start: int = 0) -> Any:

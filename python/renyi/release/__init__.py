@@ -6,8 +6,6 @@ noise is drawn: the sensitivity holds in exact arithmetic, the noise is ideal an
 
 `randomize` draws reports of local randomizers instead, which `renyi.Shuffled` accounts for.
 
-Examples
---------
 >>> import numpy as np
 >>> from renyi import PrivacyFilter
 >>> releases = Releases(PrivacyFilter(epsilon=1.0, delta=1e-6))
@@ -25,12 +23,5 @@ from renyi.release._release import Release
 from renyi.release._releases import Releases
 from renyi.release._reports import Estimate, estimate_histogram, estimate_mean, randomize
 
-__all__ = [
-    "Estimate",
-    "Release",
-    "Releases",
-    "estimate_histogram",
-    "estimate_mean",
-    "randomize",
-]
+__all__ = ["Estimate", "Release", "Releases", "estimate_histogram", "estimate_mean", "randomize"]
 __dir__ = __all__.copy

@@ -59,12 +59,17 @@ def numbers_of_column(values: Any, missing: float | None) -> Iterator[npt.NDArra
     Each is rounded by itself to the nearest double. ``missing`` stands for NaN and None, which are
     refused without it.
     """
-    column = column_of(values, "values", NUMBERS)
-    if column.dtype.kind not in "biuf" and not (column.dtype.kind == "O" or not column.size):
-        raise TypeError(f"values must be {NUMBERS}, got {outline(column)}")
+    column = _numeric(values)
     filler = None if missing is None else real_of(missing, "missing", "a number or None")
     for start in range(0, len(column), RECORDS):
         yield _filled(_doubles(column[start : start + RECORDS]), filler)
+
+
+def _numeric(values: Any) -> Array:
+    column = column_of(values, "values", NUMBERS)
+    if column.dtype.kind not in "biuf" and not (column.dtype.kind == "O" or not column.size):
+        raise TypeError(f"values must be {NUMBERS}, got {outline(column)}")
+    return column
 
 
 def utilities_of(values: Any) -> npt.NDArray[np.float64]:
@@ -213,9 +218,7 @@ def _counted(piece: Array) -> Iterator[tuple[Any, int]]:
 
 def counts_between(values: Any, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Return the number of records in [e_k, e_(k+1)), the last closed; NaN is in none."""
-    column = column_of(values, "values", NUMBERS)
-    if column.dtype.kind not in "biuf" and not (column.dtype.kind == "O" or not column.size):
-        raise TypeError(f"values must be {NUMBERS}, got {outline(column)}")
+    column = _numeric(values)
     cells = np.zeros(len(edges) - 1, np.int64)
     for start in range(0, len(column), RECORDS):
         numbers = _doubles(column[start : start + RECORDS])

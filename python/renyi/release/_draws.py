@@ -11,8 +11,6 @@ accepted with probability 2^b e^(-x) over its weight: a uniform number, of which
 needed, is compared with brackets of that, narrower and narrower.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -98,21 +96,14 @@ def noise_of(
 ) -> Noise:
     """Return the noise that was asked for, on numbers which neighbours move.
 
-    Parameters
-    ----------
-    noise, epsilon, rho
-        One of them: a mechanism, or what all of the release may cost.
-    replaced : bool
-        Whether neighbours replace a record: accountants then take it that a query moves by twice
-        what the presence of a record does, so that this is half of ``distance``.
-    distance : Fraction
-        How far neighbours move a number.
-    parts : int
-        How many numbers neighbours move as far, each charged by itself.
-    whole : bool
-        Whether the numbers are whole.
-    joint : bool
-        Whether several numbers are moved by ``distance`` in all, in the L1 norm.
+    Args:
+        noise, epsilon, rho: One of them: a mechanism, or what all of the release may cost.
+        replaced: Whether neighbours replace a record: accountants then take it that a query moves
+            by twice what the presence of a record does, so that this is half of ``distance``.
+        distance: How far neighbours move a number.
+        parts: How many numbers neighbours move as far, each charged by itself.
+        whole: Whether the numbers are whole.
+        joint: Whether several numbers are moved by ``distance`` in all, in the L1 norm.
     """
     asked = _asked(noise, epsilon, rho, 2 if replaced else 1, parts, whole)
     if isinstance(asked, DiscreteLaplace):

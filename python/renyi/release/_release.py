@@ -11,11 +11,10 @@ from renyi import _strict_json
 from renyi._adjacency import Adjacency
 from renyi._rounding import above
 from renyi._strict_json import read_number, written
-from renyi._validation import Range, adjacency_of, number_in, one_of, shortest, visible
+from renyi._validation import BETWEEN, Range, adjacency_of, number_in, one_of, shortest, visible
 from renyi.mechanisms import Mechanism
 from renyi.release._draws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 
-CONFIDENCE = Range(0.0, 1.0, "()")
 SCALE = Range(0.0, 2.0**1000, "(]")
 FINITE = Range(-(2.0**1000), 2.0**1000)
 EXTENDED = Range(-math.inf, math.inf)
@@ -34,32 +33,22 @@ Interval = tuple[float, float]
 class Release:
     """A released statistic. All of it may be published.
 
-    Attributes
-    ----------
-    query : str
-        "count", "sum", "mean", "histogram", "quantile", "exponential" or "noisy_max".
-    value : int, float, str or tuple
-        What was released; of a histogram a number for each cell. Numbers may be below 0:
-        rounding them up to 0 makes a bias.
-    mechanism : Mechanism
-        What was charged, from which the noise was drawn.
-    adjacency : {"add_remove", "replace_one"}
-        Which data sets are neighbours.
-    note : str
-        What the caller wrote.
-    labels : tuple or None
-        Of a histogram: the category of each cell, or its two edges.
-    noise : {"discrete_laplace", "laplace", "gaussian"} or None
-        The law of the noise, None where a candidate was chosen.
-    scale, spacing : float or None
-        Scale of the noise in units of the value, and the spacing of the lattice that values are
-        rounded to.
-    bounds : tuple of float or None
-        What records were clipped to.
-    ends : tuple of float or None
-        Of a mean where the number of records is not public: the noisy sums of the distances of
-        records to the lower and to the upper bound, of which it is made. Their sum over
-        upper - lower is a noisy number of records.
+    Attributes:
+        query: "count", "sum", "mean", "histogram", "quantile", "exponential" or "noisy_max".
+        value (int, float, str or tuple): What was released; of a histogram a number for each cell.
+            Numbers may be below 0: rounding them up to 0 makes a bias.
+        mechanism: What was charged, from which the noise was drawn.
+        adjacency ({"add_remove", "replace_one"}): Which data sets are neighbours.
+        note: What the caller wrote.
+        labels (tuple or None): Of a histogram: the category of each cell, or its two edges.
+        noise ({"discrete_laplace", "laplace", "gaussian"} or None): The law of the noise, None
+            where a candidate was chosen.
+        scale, spacing: Scale of the noise in units of the value, and the spacing of the lattice
+            that values are rounded to.
+        bounds: What records were clipped to.
+        ends: Of a mean where the number of records is not public: the noisy sums of the distances
+            of records to the lower and to the upper bound, of which it is made. Their sum over
+            upper - lower is a noisy number of records.
     """
 
     query: str
@@ -111,28 +100,21 @@ class Release:
     def interval(self, confidence: float = 0.95) -> Any:
         """Return an interval that holds the statistic without noise, for each number of the value.
 
-        Parameters
-        ----------
-        confidence : float
-            The probability that it does, at least, in (0, 1): for each cell of a histogram by
-            itself.
+        Args:
+            confidence: The probability that it does, at least, in (0, 1): for each cell of a
+                histogram by itself.
 
-        Returns
-        -------
-        tuple of float, or tuple of such
+        Returns:
+            tuple of float, or tuple of such.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If ``confidence`` is not such a number, or a candidate was chosen, for which there is
-            no such interval.
+        Raises:
+            TypeError, ValueError: If ``confidence`` is not such a number, or a candidate was
+                chosen, for which there is no such interval.
 
-        Notes
-        -----
         From the exact tails of the noise, rounding included; a mean of two noisy sums by Fieller's
         method: means p are kept for which near (1 - p) - far p is within the tails of its noise.
         """
-        outside = 1.0 - number_in(confidence, "confidence", CONFIDENCE)
+        outside = 1.0 - number_in(confidence, "confidence", BETWEEN)
         if self.noise is None or self.scale is None or self.spacing is None:
             raise ValueError(f"interval must be of numbers with noise, got that of {self.query!r}")
         if self.ends is not None:
@@ -177,10 +159,8 @@ class Release:
     def to_json(self, indent: int | None = None) -> str:
         """Return all there is to know as strict JSON, for `from_json`.
 
-        Raises
-        ------
-        TypeError
-            If a candidate or a category is neither a string nor a number nor a boolean.
+        Raises:
+            TypeError: If a candidate or a category is neither a string nor a number nor a boolean.
         """
         return _strict_json.dumps({"type": "Release", **self.to_dict()}, indent)
 
@@ -188,10 +168,9 @@ class Release:
     def from_json(cls, text: str | bytes) -> Release:
         """Return the release that `to_json` wrote.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the text is not strict JSON, of another version or another form.
+        Raises:
+            TypeError, ValueError: If the text is not strict JSON, of another version or another
+                form.
         """
         data = _strict_json.read(text, "Release", [field.name for field in fields(cls)])
         return cls._checked(data)

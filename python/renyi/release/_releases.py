@@ -1,7 +1,5 @@
 """The object that binds a budget and a generator, and releases statistics under it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction
@@ -55,24 +53,16 @@ class Releases:
       the sensitivity. Under "replace_one" its multiplier is over half of the distance of
       neighbours, as everywhere in this package.
 
-    Parameters
-    ----------
-    budget : PrivacyFilter, ZCDPFilter, GDPFilter, RenyiFilter or Ledger
-        What is charged. The adjacency is that of the budget, "add_remove" or "replace_one".
-    dataset : str, optional
-        The data set of a ledger.
-    generator : SecureGenerator or numpy.random.Generator, optional
-        As for `renyi.noise.add_gaussian_noise`; by default the process's own.
+    Args:
+        budget (PrivacyFilter, ZCDPFilter, GDPFilter, RenyiFilter or Ledger): What is charged. The
+            adjacency is that of the budget, "add_remove" or "replace_one".
+        dataset: The data set of a ledger.
+        generator (SecureGenerator or numpy.random.Generator): As for
+            `renyi.noise.add_gaussian_noise`; by default the process's own.
 
-    Raises
-    ------
-    LedgerError
-        If the ledger cannot be read.
-    TypeError, ValueError
-        If an argument is not as above.
+    Raises:
+        LedgerError: If the ledger cannot be read.
 
-    Notes
-    -----
     A person is taken to be one record of the column. Noise is ideal and rounded to a lattice, or on
     whole numbers; numbers of records are rounded one by one to multiples of a power of two, clipped
     and added as integers. So the stated sensitivity is that of what is computed, however the
@@ -86,14 +76,9 @@ class Releases:
 
     Threads may share one.
 
-    References
-    ----------
-    Mironov 2012, CCS (doi 10.1145/2382196.2382264); Casacuberta, Shoemate, Vadhan, Wagaman 2022,
-    arXiv 2207.10635.
+    Source: Mironov 2012, CCS (doi 10.1145/2382196.2382264); Casacuberta, Shoemate, Vadhan, Wagaman
+    2022, arXiv 2207.10635.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> from renyi import PrivacyFilter
     >>> budget = PrivacyFilter(epsilon=1.0, delta=1e-6)
     >>> releases = Releases(budget)
@@ -143,24 +128,14 @@ class Releases:
         noise: Mechanism | None = None,
         note: str = "",
     ) -> Release:
-        """Release how many records fulfil a condition.
+        """Release how many records fulfil a condition: an int, which may be negative.
 
         Neighbours differ by 1, under both adjacencies.
 
-        Parameters
-        ----------
-        condition : array-like of bool
-            One for each record.
-        epsilon, rho, noise
-            How much noise, see `Releases`.
-        note : str
-            For the release, and the history of a ledger.
-
-        Returns
-        -------
-        Release
-            Of an int, which may be negative.
-
+        Args:
+            condition (array-like of bool): One for each record.
+            epsilon, rho, noise: How much noise, see `Releases`.
+            note: For the release, and the history of a ledger.
         """
         column = column_of(condition, "condition", "a column of booleans")
         if column.dtype.kind != "b" and column.size:
@@ -186,29 +161,18 @@ class Releases:
         missing: float | None = None,
         note: str = "",
     ) -> Release:
-        """Release the sum of numbers, each clipped to [lower, upper].
+        """Release the sum of numbers, each clipped to [lower, upper], as a float.
 
         Neighbours differ by the larger of the absolute values of the bounds under "add_remove", by
         upper - lower under "replace_one".
 
-        Parameters
-        ----------
-        values : array-like of numbers
-            One for each record. Infinities are clipped, as other numbers.
-        lower, upper : float
-            Bounds, which must not depend on the data.
-        missing : float, optional
-            What stands for NaN and None, which are refused without it.
-        epsilon, rho, noise, note
-            As for `count`.
+        Args:
+            values (array-like of numbers): One for each record. Infinities are clipped, as other
+                numbers.
+            lower, upper: Bounds, which must not depend on the data.
+            missing: What stands for NaN and None, which are refused without it.
+            epsilon, rho, noise, note: As for `count`.
 
-        Returns
-        -------
-        Release
-            Of a float.
-
-        Notes
-        -----
         Each number is rounded to a multiple of a power of two, some 2^-36 of how far neighbours
         differ; whole numbers are not changed where that is at most 2^36.
         """
@@ -236,7 +200,7 @@ class Releases:
         missing: float | None = None,
         note: str = "",
     ) -> Release:
-        """Release the mean of numbers, each clipped to [lower, upper].
+        """Release the mean of numbers clipped to [lower, upper]; `Release.ends` has the two sums.
 
         Under "replace_one" the number of records is public: the sum of the records is released,
         which neighbours move by upper - lower, and divided by it. Under "add_remove" it is not:
@@ -246,15 +210,8 @@ class Releases:
 
         Arguments and errors are those of `sum`.
 
-        Returns
-        -------
-        Release
-            Of a float in [lower, upper]; `Release.ends` has the two sums.
-
-        Raises
-        ------
-        ValueError
-            If there is no record under "replace_one".
+        Raises:
+            ValueError: If there is no record under "replace_one".
         """
         bounds = bounds_of(lower, upper)
         grid = Grid.between(*bounds, bounds[1] - bounds[0])
@@ -289,29 +246,20 @@ class Releases:
         noise: Mechanism | None = None,
         note: str = "",
     ) -> Release:
-        """Release how many records are in each cell of a list that is given.
+        """Release how many records are in each given cell; `Release.labels` names the cells.
 
         A record is in one cell or in none. Under "add_remove" neighbours differ by 1 in one cell;
         under "replace_one" by 1 in at most two, which are both charged.
 
-        Parameters
-        ----------
-        values : array-like
-            One for each record. Those in no cell, NaN and None among them, are not counted.
-        bins : iterable of float, optional
-            Ascending edges of intervals, closed below and open above, the last closed. They may
-            begin with -inf and end with inf.
-        categories : iterable, optional
-            What values are compared with: strings, numbers below 2^53 or booleans, all different.
-            Either this or ``bins``, which must not depend on the data: a cell that exists
-            because a record is in it reveals that record.
-        epsilon, rho, noise, note
-            As for `count`.
-
-        Returns
-        -------
-        Release
-            Of a tuple of int, one for each cell; `Release.labels` names the cells.
+        Args:
+            values (array-like): One for each record. Those in no cell, NaN and None among them, are
+                not counted.
+            bins: Ascending edges of intervals, closed below and open above, the last closed. They
+                may begin with -inf and end with inf.
+            categories (iterable): What values are compared with: strings, numbers below 2^53 or
+                booleans, all different. Either this or ``bins``, which must not depend on the data:
+                a cell that exists because a record is in it reveals that record.
+            epsilon, rho, noise, note: As for `count`.
         """
         labels, exact = _cells(values, bins, categories)
         parts = 2 if self._replaced and len(labels) > 1 else 1
@@ -336,30 +284,18 @@ class Releases:
         interval between how many records are below it and how many are at most it. Neighbours
         change it by max(q, 1 - q) under "add_remove", by 1 under "replace_one".
 
-        Parameters
-        ----------
-        values : array-like of numbers
-            One for each record; infinities may be among them.
-        q : float
-            In [0, 1]: 0.5 for the median.
-        candidates : array-like of numbers
-            Ascending, at most 2^24, which must not depend on the data: ``np.arange(121)`` for ages.
-            Numbers that many records are equal to belong among them. Where records are few, those
-            far from all of them are likely too: do not extend them beyond where records may be.
-        epsilon : float
-            The largest privacy loss, in [2^-20, 2^10], and the length of the interval that losses
-            are in: `renyi.Exponential` is charged.
-        missing, note
-            As for `sum`.
+        Args:
+            values (array-like of numbers): One for each record; infinities may be among them.
+            q: In [0, 1]: 0.5 for the median.
+            candidates (array-like of numbers): Ascending, at most 2^24, which must not depend on
+                the data: ``np.arange(121)`` for ages. Numbers that many records are equal to belong
+                among them. Where records are few, those far from all of them are likely too: do not
+                extend them beyond where records may be.
+            epsilon: The largest privacy loss, in [2^-20, 2^10], and the length of the interval that
+                losses are in: `renyi.Exponential` is charged.
+            missing, note: As for `sum`.
 
-        Returns
-        -------
-        Release
-            Of a candidate.
-
-        References
-        ----------
-        Smith 2011, STOC (doi 10.1145/1993636.1993743).
+        Source: Smith 2011, STOC (doi 10.1145/1993636.1993743).
         """
         rank = Fraction(number_in(q, "q", PROBABILITY))
         points = _points(candidates)
@@ -379,23 +315,12 @@ class Releases:
         where neighbours move counts one way only, and to e^(epsilon k / 2) under "replace_one":
         that of the largest count with Gumbel noise.
 
-        Parameters
-        ----------
-        values : array-like
-            One for each record. Those in no category are not counted.
-        categories : iterable
-            As for `histogram`.
-        epsilon, note
-            As for `quantile`.
+        Args:
+            values (array-like): One for each record. Those in no category are not counted.
+            categories (iterable): As for `histogram`.
+            epsilon, note: As for `quantile`.
 
-        Returns
-        -------
-        Release
-            Of a category.
-
-        References
-        ----------
-        Durfee, Rogers 2019, arXiv 1905.04273.
+        Source: Durfee, Rogers 2019, arXiv 1905.04273.
         """
         labels = _labels(categories, "categories")
         charged = _range(epsilon)
@@ -417,30 +342,19 @@ class Releases:
 
         Candidate r has probability proportional to e^(epsilon u(r) / (2 sensitivity)), exactly.
 
-        Parameters
-        ----------
-        utilities : array-like of numbers
-            How good each candidate is: finite, and exactly a double.
-        sensitivity : float
-            How far neighbours move any utility at most, in [2^-500, 2^500], which is the caller's
-            to prove: of the doubles that are given, so whole numbers below 2^53 are best.
-        epsilon, note
-            As for `quantile`.
-        candidates : iterable, optional
-            As many strings, finite numbers or booleans, all different; by default the places
-            0, 1, ....
-        one_way : bool
-            Whether neighbours move all utilities the same way, or not at all, as counts under
-            "add_remove": the exponent is epsilon u(r) / sensitivity then.
+        Args:
+            utilities (array-like of numbers): How good each candidate is: finite, and exactly a
+                double.
+            sensitivity: How far neighbours move any utility at most, in [2^-500, 2^500], which is
+                the caller's to prove: of the doubles that are given, so whole numbers below 2^53
+                are best.
+            epsilon, note: As for `quantile`.
+            candidates (iterable): As many strings, finite numbers or booleans, all different; by
+                default the places 0, 1, ....
+            one_way: Whether neighbours move all utilities the same way, or not at all, as counts
+                under "add_remove": the exponent is epsilon u(r) / sensitivity then.
 
-        Returns
-        -------
-        Release
-            Of a candidate.
-
-        References
-        ----------
-        McSherry, Talwar 2007, FOCS (doi 10.1109/FOCS.2007.66).
+        Source: McSherry, Talwar 2007, FOCS (doi 10.1109/FOCS.2007.66).
         """
         charged = _range(epsilon)
         reach = Fraction(number_in(sensitivity, "sensitivity", SENSITIVITY))

@@ -4,8 +4,6 @@ A coin is a uniform number, of which bits are drawn as needed, below its probabi
 rational number or has an exponential, which is enclosed as closely as it takes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -48,32 +46,17 @@ def randomize(
 ) -> npt.NDArray[Any]:
     """Return a report for every user; they still have to be shuffled.
 
-    Parameters
-    ----------
-    randomizer : RandomizedResponse or LocalRandomizer
-        What every user runs.
-    values : array_like of shape (n,)
-        What users hold: whole numbers from 0 to choices - 1 (rows of a table), or for
-        `LaplaceResponse` numbers of [0, 1].
-    generator : SecureGenerator or numpy.random.Generator, optional
-        The source of randomness; by default that of the process.
+    Args:
+        randomizer: What every user runs.
+        values (array_like of shape (n,)): What users hold: whole numbers from 0 to choices - 1
+            (rows of a table), or for `LaplaceResponse` numbers of [0, 1].
+        generator: The source of randomness; by default that of the process.
 
-    Returns
-    -------
-    ndarray
-        Of shape (n,): an answer, a column, a number; (n, choices): a set, as bits.
+    Returns:
+        ndarray: Of shape (n,): an answer, a column, a number; (n, choices): a set, as bits.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Notes
-    -----
     Probabilities are exact; Laplace noise is ideal and rounded to a lattice, see `renyi.noise`.
 
-    Examples
-    --------
     >>> randomize(RandomizedResponse(1.0, 4), [0, 3, 3])
     array([0, 3, 3])
     >>> randomize(UnaryEncoding(1.0, 5), [0, 3, 3]).shape
@@ -114,27 +97,16 @@ def randomize(
 
 
 def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
-    """Return how many users hold each value, from their reports in any order.
+    """Return how many users hold each value, perhaps a negative number, from reports in any order.
 
-    Parameters
-    ----------
-    randomizer : RandomizedResponse or LocalRandomizer
-        What every user ran; not `LaplaceResponse`.
-    reports : ndarray
-        As `randomize` returns them.
+    Args:
+        randomizer: What every user ran; not `LaplaceResponse`.
+        reports (ndarray): As `randomize` returns them.
 
-    Returns
-    -------
-    Estimate
-        Counts and variances, of shape (choices,). Counts may be negative.
+    Raises:
+        TypeError, ValueError: If the reports are not of the randomizer, or say nothing of what
+            users hold.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the reports are not of the randomizer, or say nothing of what users hold.
-
-    Examples
-    --------
     >>> randomizer = HadamardResponse(2.0, 3)
     >>> reports = randomize(randomizer, np.repeat([0, 1, 2], [6000, 3000, 1000]))
     >>> counts, variance = estimate_histogram(randomizer, reports)
@@ -170,13 +142,9 @@ def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Esti
 def estimate_mean(randomizer: LaplaceResponse, reports: npt.NDArray[Any]) -> Estimate:
     """Return the mean of the numbers that users hold, from their reports in any order.
 
-    Raises
-    ------
-    TypeError
-        If the randomizer is another one.
+    Raises:
+        TypeError: If the randomizer is another one.
 
-    Examples
-    --------
     >>> randomizer = LaplaceResponse(2.0)
     >>> reports = randomize(randomizer, np.full(10_000, 0.3))
     >>> mean, variance = estimate_mean(randomizer, reports)

@@ -1,7 +1,5 @@
 """Samplers of batches: which records take part in a step, and what accountants may assume of it."""
 
-from __future__ import annotations
-
 from renyi.samplers.basic import (
     BatchSampler,
     CyclicPoissonSampler,

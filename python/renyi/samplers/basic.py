@@ -123,13 +123,12 @@ class BatchSampler(ABC):
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
         """Return the state after the last batch, for `load_state_dict`.
 
-        Parameters
-        ----------
-        secrets : bool
-            With them the state has an entry "secrets", never to be published: the bin of every
-            record in the middle of an epoch of `BallsInBinsSampler`, and what a reproducible
-            generator draws next. Without them it holds neither, and cannot be loaded where there
-            are any. The entry may be stored apart and put back before the state is loaded.
+        Args:
+            secrets: With them the state has an entry "secrets", never to be published: the bin of
+                every record in the middle of an epoch of `BallsInBinsSampler`, and what a
+                reproducible generator draws next. Without them it holds neither, and cannot be
+                loaded where there are any. The entry may be stored apart and put back before the
+                state is loaded.
         """
         with self._lock:
             place = self._place
@@ -153,13 +152,11 @@ class BatchSampler(ABC):
         a new key, so that no batch is drawn a second time. A sampler whose state was saved in the
         middle of an epoch of `BallsInBinsSampler`, whose bins are used once, must not continue.
 
-        Raises
-        ------
-        ValueError
-            If the state is that of another sampler, or incomplete, or lacks the secrets it takes.
-            Nothing is changed then.
-        RuntimeError
-            If an optimiser has the sampler, whose own `load_state_dict` restores both.
+        Raises:
+            ValueError: If the state is that of another sampler, or incomplete, or lacks the secrets
+                it takes. Nothing is changed then.
+            RuntimeError: If an optimiser has the sampler, whose own `load_state_dict` restores
+                both.
         """
         if self._bound:
             raise RuntimeError(
@@ -237,24 +234,13 @@ class PoissonSampler(BatchSampler):
     The cost of a batch is proportional to its size, which is random and may be zero. The law is
     exact up to a total variation distance of ``population * 2^-67`` a batch.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, in [1, 2^53].
-    sample_rate : float
-        In [0, 1].
-    steps : int, optional
-        Number of batches to iterate over; without end by default.
-    generator : SecureGenerator or numpy.random.Generator, optional
-        By default the process's own `SecureGenerator`.
+    Args:
+        population: Number of records, in [1, 2^53].
+        sample_rate: In [0, 1].
+        steps: Number of batches to iterate over; without end by default.
+        generator (SecureGenerator or numpy.random.Generator): By default the process's own
+            `SecureGenerator`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> sampler = PoissonSampler(60_000, 0.01, steps=3)
     >>> [bool(450 < len(batch) < 750) for batch in sampler]
@@ -287,29 +273,15 @@ class PoissonSampler(BatchSampler):
 class FixedSizeSampler(BatchSampler):
     """A uniform sample of fixed size in every step, in increasing order unless with replacement.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, in [1, 2^53].
-    batch_size : int
-        Number of draws, at least 1; without replacement at most ``population``.
-    replacement : bool
-        Whether a record may be drawn several times in one batch.
-    steps, generator
-        As for `PoissonSampler`.
+    Args:
+        population: Number of records, in [1, 2^53].
+        batch_size: Number of draws, at least 1; without replacement at most ``population``.
+        replacement: Whether a record may be drawn several times in one batch.
+        steps, generator: As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> sampler = FixedSizeSampler(60_000, 256)
     >>> len(set(sampler.sample().tolist()))
-    256
-    >>> sampler.mechanism(Gaussian(1.1)).sample_size
     256
     """
 
@@ -399,32 +371,17 @@ class CyclicPoissonSampler(BatchSampler):
     ``cycle_length``-th batch. The groups may be known. What a record is in are so many Poisson
     samples, one a cycle, whether it is added, removed or replaced: where it goes moves no other.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, in [1, 2^53].
-    sample_rate : float
-        With which a record is taken when its group has its turn, in [0, 1].
-    cycle_length : int
-        Number of groups, at least 1.
-    batch_limit : int, optional
-        The largest batch, at least 1: of larger samples a uniform subset is kept. Groups are equal
-        parts of a public number of records then, record i in group i modulo ``cycle_length``, and
-        guarantees are those of records that are replaced.
-    steps, generator
-        As for `PoissonSampler`.
+    Args:
+        population: Number of records, in [1, 2^53].
+        sample_rate: With which a record is taken when its group has its turn, in [0, 1].
+        cycle_length: Number of groups, at least 1.
+        batch_limit: The largest batch, at least 1: of larger samples a uniform subset is kept.
+            Groups are equal parts of a public number of records then, record i in group i modulo
+            ``cycle_length``, and guarantees are those of records that are replaced.
+        steps, generator: As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, arXiv 2306.08153.
 
-    References
-    ----------
-    Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, arXiv 2306.08153.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> sampler = CyclicPoissonSampler(1000, 0.5, 4, steps=8)
     >>> batches = [set(batch.tolist()) for batch in sampler]
@@ -517,13 +474,10 @@ def _at_most(core: ChaCha20, batch: Indices, limit: int | None) -> Indices:
 class PaddedBatch(NamedTuple):
     """A batch of one shape, whatever its size.
 
-    Attributes
-    ----------
-    indices : ndarray of int64
-        Of the records, and then 0 as often as it takes: the gradient of record 0 once more, where
-        ``mask`` is False, must not count. `DPSGD.step` takes the mask.
-    mask : ndarray of bool
-        True for each record of the batch.
+    Attributes:
+        indices: Of the records, and then 0 as often as it takes: the gradient of record 0 once
+            more, where ``mask`` is False, must not count. `DPSGD.step` takes the mask.
+        mask: True for each record of the batch.
     """
 
     indices: Indices
@@ -533,20 +487,13 @@ class PaddedBatch(NamedTuple):
 def pad_batch(batch: Indices, size: int) -> PaddedBatch:
     """Fill a batch up, so that code that is compiled for a shape need not be compiled again.
 
-    Parameters
-    ----------
-    batch : ndarray of int
-        Indices of at most ``size`` records.
-    size : int
-        Public: the `batch_limit` of a plan for example.
+    Args:
+        batch: Indices of at most ``size`` records.
+        size: Public: the `batch_limit` of a plan for example.
 
-    Raises
-    ------
-    ValueError
-        If the batch is larger.
+    Raises:
+        ValueError: If the batch is larger.
 
-    Examples
-    --------
     >>> pad_batch(np.array([5, 7]), 4)
     PaddedBatch(indices=array([5, 7, 0, 0]), mask=array([ True,  True, False, False]))
     """
@@ -563,24 +510,12 @@ class TruncatedPoissonSampler(BatchSampler):
 
     Batches have a public largest size, to which `pad_batch` fills them up.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, in [1, 2^53].
-    sample_rate : float
-        Of the Poisson sample, in [0, 1].
-    batch_limit : int
-        The largest batch, at least 1.
-    steps, generator
-        As for `PoissonSampler`.
+    Args:
+        population: Number of records, in [1, 2^53].
+        sample_rate: Of the Poisson sample, in [0, 1].
+        batch_limit: The largest batch, at least 1.
+        steps, generator: As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> sampler = TruncatedPoissonSampler(60_000, 0.01, 640, steps=20)
     >>> max(len(batch) for batch in sampler) <= 640

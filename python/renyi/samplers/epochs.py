@@ -45,24 +45,12 @@ class ShuffledSampler(BatchSampler):
     The sizes of an epoch's batches differ by at most one, and every record is in one of them.
     Shuffling hides nothing from an observer of all batches: an epoch costs one full release.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, at least 1.
-    batches : int
-        Batches to an epoch, in [1, population].
-    epochs : int, optional
-        Number of epochs to iterate over; without end by default.
-    generator
-        As for `PoissonSampler`.
+    Args:
+        population: Number of records, at least 1.
+        batches: Batches to an epoch, in [1, population].
+        epochs: Number of epochs to iterate over; without end by default.
+        generator: As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> sampler = ShuffledSampler(10, 3, epochs=1)
     >>> sorted(len(batch) for batch in sampler)
@@ -131,39 +119,23 @@ class BallsInBinsSampler(BatchSampler):
     and the batches are secret, the number of batches is public. Bins are used once: in the middle
     of their epochs no fork of the process goes on with them, and no second sampler from a state.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, in [1, 2^53].
-    batches : int
-        Batches to an epoch, at least 1.
-    epochs : int, optional
-        Number of epochs to iterate over; without end by default.
-    kept : bool
-        Whether all epochs have the bins of the first: `FixedAllocation`, and what correlated noise
-        needs (`renyi.matrix.BallsInBins`).
-    generator
-        As for `PoissonSampler`.
+    Args:
+        population: Number of records, in [1, 2^53].
+        batches: Batches to an epoch, at least 1.
+        epochs: Number of epochs to iterate over; without end by default.
+        kept: Whether all epochs have the bins of the first: `FixedAllocation`, and what correlated
+            noise needs (`renyi.matrix.BallsInBins`).
+        generator: As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
+    Source: Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang 2024, arXiv
+    2412.16802.
 
-    References
-    ----------
-    Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang 2024, arXiv 2412.16802.
-
-    Examples
-    --------
     >>> from renyi.mechanisms import Gaussian
     >>> sampler = BallsInBinsSampler(1000, 4, epochs=1)
     >>> sorted(np.concatenate(list(sampler)).tolist()) == list(range(1000))
     True
     >>> sampler.mechanism(Gaussian(1.1), steps=5)  # the second epoch has begun
     Composed((RandomAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, picks=1), 2))
-    >>> BallsInBinsSampler(1000, 4, kept=True).mechanism(Gaussian(1.1), steps=5)
-    FixedAllocation(mechanism=Gaussian(noise_multiplier=1.1), steps=4, epochs=2)
     """
 
     _kind, _parameters = "balls in bins", ("batches", "kept")
@@ -255,22 +227,11 @@ class FixedOrderSampler(BatchSampler):
     Nothing is random, so that nothing is hidden: this is for correlated noise, and for streams.
     Steps of a record are ``batches`` apart. The sizes of batches differ by at most one.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, at least 1.
-    batches : int
-        Batches to an epoch, in [1, population].
-    steps : int, optional
-        Number of batches to iterate over; without end by default.
+    Args:
+        population: Number of records, at least 1.
+        batches: Batches to an epoch, in [1, population].
+        steps: Number of batches to iterate over; without end by default.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> [batch.tolist() for batch in FixedOrderSampler(5, 2, steps=3)]
     [[0, 1], [2, 3, 4], [0, 1]]
     """
@@ -305,27 +266,14 @@ class MinSeparationSampler(BatchSampler):
     order, and `renyi.matrix.MinSeparation` what it produces, whatever is drawn. A batch takes time
     in proportion to the population.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, at least ``batch_size * separation``.
-    batch_size : int
-        At least 1. Where records have had all their participations, there may be fewer to draw from
-        in the end.
-    separation : int
-        Steps i < j of a record have j - i >= separation; at least 1.
-    participations : int, optional
-        The most batches that a record is in, at least 1; by default any number.
-    steps, generator
-        As for `PoissonSampler`.
+    Args:
+        population: Number of records, at least ``batch_size * separation``.
+        batch_size: At least 1. Where records have had all their participations, there may be fewer
+            to draw from in the end.
+        separation: Steps i < j of a record have j - i >= separation; at least 1.
+        participations: The most batches that a record is in, at least 1; by default any number.
+        steps, generator: As for `PoissonSampler`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted.
-
-    Examples
-    --------
     >>> sampler = MinSeparationSampler(12, 2, 5, participations=1, steps=8)
     >>> [len(batch) for batch in sampler]
     [2, 2, 2, 2, 2, 2, 0, 0]

@@ -1,7 +1,5 @@
 """Users, each with rows of their own or shared ones, who are the unit of a guarantee."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -17,39 +15,25 @@ from renyi.samplers.basic import Indices
 def bound_contributions(
     owners: Iterable[Hashable | Iterable[Hashable]], most: int
 ) -> npt.NDArray[np.int64]:
-    """Return which examples to keep so that nobody owns more than ``most`` of them.
+    """Return the indices of examples to keep so that nobody owns more than ``most`` of them.
 
     Greedy: examples of fewer owners first, then in the order given; an example is kept if none of
     its owners has ``most`` already. Nothing is random, and equal input gives equal output.
 
-    Parameters
-    ----------
-    owners : iterable
-        The owner of each example, a string or another hashable value; or its owners, in a list,
-        set, tuple or array.
-    most : int
-        At least 1: ``records_per_user`` of a `TrainingPlan`.
+    Args:
+        owners: The owner of each example, a string or another hashable value; or its owners, in a
+            list, set, tuple or array.
+        most: At least 1: ``records_per_user`` of a `TrainingPlan`.
 
-    Returns
-    -------
-    ndarray of int64
-        Indices of the examples that are kept, increasing.
+    Raises:
+        ValueError: If an example has no owner.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, or an example has no owner.
-
-    Notes
-    -----
     A guarantee with ``records_per_user=most`` is for the data that is kept: with a user or without
     the at most ``most`` examples that are kept and that the user owns, all others being the same.
     Which examples are kept depends on who owns what, for without a user those of co-owners might
     have been kept. So ownership has to be public or fixed before; where it is not, and every user
     has one owner only, the choice for one user depends on no other.
 
-    Examples
-    --------
     >>> bound_contributions(["ann", "bob", "ann", ["ann", "bob"], ["bob", "eve"]], 2).tolist()
     [0, 1, 2, 4]
     """
@@ -75,10 +59,8 @@ def bound_contributions(
 class UserBatch:
     """The rows of the users of a batch, one user after the other.
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        Indices of their rows.
+    Attributes:
+        rows: Indices of their rows.
     """
 
     def __init__(self, rows: Indices, sizes: Indices) -> None:
@@ -88,24 +70,15 @@ class UserBatch:
     def gradients(self, grads: Any, how: str = "mean") -> Arrays:
         """Return one gradient for each user, from one for each of ``rows``.
 
-        Parameters
-        ----------
-        grads : array or list of arrays
-            A row for each of ``rows``, in their order, which depends on the data of its user only.
-        how : {"mean", "sum"}
-            What is made of the gradients of a user, before `DPSGD.step` clips it. The mean lets
-            users with many rows count as much as others.
+        Args:
+            grads (array or list of arrays): A row for each of ``rows``, in their order, which
+                depends on the data of its user only.
+            how ({"mean", "sum"}): What is made of the gradients of a user, before `DPSGD.step`
+                clips it. The mean lets users with many rows count as much as others.
 
-        Returns
-        -------
-        array or list of arrays
+        Returns:
             float64, with a row for each user of the batch: for `DPSGD.step`. A user without rows
             has zeros.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If arguments are not as above.
         """
         one_of(how, "how", ("mean", "sum"))
         given = rows_of(grads, scalars=True)
@@ -136,26 +109,13 @@ class UserRows:
     The plan's ``population`` is the number of users, its ``batch_size`` one of users, and its
     sampler draws users. What it guarantees, it guarantees for all rows of a user together.
 
-    Parameters
-    ----------
-    user_of : array_like
-        The user of each row: integers or strings.
+    Args:
+        user_of: The user of each row: integers or strings.
 
-    Attributes
-    ----------
-    population : int
-        The number of users: public, as that of a plan.
-    names : ndarray
-        The users, in increasing order: private.
+    Attributes:
+        population: The number of users: public, as that of a plan.
+        names (ndarray): The users, in increasing order: private.
 
-    Raises
-    ------
-    ValueError
-        If it is not one-dimensional, or empty.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> from renyi.sgd import DPSGD, SGD, TrainingPlan
     >>> rng = np.random.default_rng(1)
     >>> x = rng.normal([2.0, -1.0], 0.1, (20_000, 2))

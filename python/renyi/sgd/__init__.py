@@ -1,7 +1,5 @@
 """Differentially private stochastic gradient descent on arrays."""
 
-from __future__ import annotations
-
 from renyi.sgd.accumulation import ClipAccumulator, clipped_grad
 from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
 from renyi.sgd.clipping import average_clipped_at_half, clip_and_sum, per_sample_norms, weighted_sum

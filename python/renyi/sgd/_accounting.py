@@ -1,7 +1,5 @@
 """The accounting of one run: recorded beforehand, within a budget, never taken back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -48,18 +46,13 @@ class Budget:
 
         The accountant is locked between the check and the end.
 
-        Parameters
-        ----------
-        ahead : callable
-            Returns the next releases up to a number, as mechanisms with their counts.
-        count : int
-            Number of releases to record.
-        planned : int
-            Number of releases that are expected: one query answers for all, if they fit.
-        position, after : int
-            The step of the run before and after, as far as the next releases depend on it.
-        before : callable
-            Called between check and record; after an error in it nothing has changed.
+        Args:
+            ahead: Returns the next releases up to a number, as mechanisms with their counts.
+            count: Number of releases to record.
+            planned: Number of releases that are expected: one query answers for all, if they fit.
+            position, after: The step of the run before and after, as far as the next releases
+                depend on it.
+            before: Called between check and record; after an error in it nothing has changed.
         """
         with self._accountant.lock:
             known = (self._accountant.mechanisms, position)
@@ -179,13 +172,10 @@ class Charges:
 class Ledger:
     """Records the releases of a plan, once for as many steps as each stands for.
 
-    Attributes
-    ----------
-    accountant : PLDAccountant or RDPAccountant
-        Where releases are recorded.
-    interrupted : int
-        Steps that were recorded and not finished. Each may have released something and may have
-        consumed a batch, so one more release is recorded for each.
+    Attributes:
+        accountant (PLDAccountant or RDPAccountant): Where releases are recorded.
+        interrupted (int): Steps that were recorded and not finished. Each may have released
+            something and may have consumed a batch, so one more release is recorded for each.
     """
 
     def __init__(
@@ -288,10 +278,9 @@ class Ledger:
     def record(self, steps: int) -> None:
         """Record the releases of the step after ``steps`` that are not recorded yet.
 
-        Raises
-        ------
-        BudgetExceededError
-            If it does not fit. Nothing is recorded then, nor if the charge is refused.
+        Raises:
+            BudgetExceededError: If it does not fit. Nothing is recorded then, nor if the charge is
+                refused.
         """
         count, piece = self._due(steps), self._piece(steps)
         mechanism = self._mechanisms[piece]

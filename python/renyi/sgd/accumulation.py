@@ -44,34 +44,21 @@ class ClipAccumulator:
     the next batch. A record must be in one part only. An empty batch has the sum zero. A batch has
     at most 2^24 rows, but on a grid; the sum is the same however it is cut in parts.
 
-    Parameters
-    ----------
-    shapes : tuple of int or list of tuples
-        Shape of a row: of the parameters, that is; a list where the gradients are lists.
-    max_grad_norm : float or sequence of float
-        As for `clip_and_sum`.
-    clipping, stability, adjacency, threads, nonfinite
-        As for `clip_and_sum`. With ``nonfinite="raise"`` a part is added as a whole or not at all.
-    dtype : dtype, optional
-        Of the sum: float64, or float32 as for `clip_and_sum`. Not with a grid.
-    grid : Grid, optional
-        To which every clipped row is rounded; the sum is then of integers, in spacings, and the
-        same however a batch is cut in parts. The spacing is at least 2^-32 of the clipping norm.
+    Args:
+        shapes: Shape of a row: of the parameters, that is; a list where the gradients are lists.
+        max_grad_norm: As for `clip_and_sum`.
+        clipping, stability, adjacency, threads, nonfinite: As for `clip_and_sum`. With
+            ``nonfinite="raise"`` a part is added as a whole or not at all.
+        dtype: Of the sum: float64, or float32 as for `clip_and_sum`. Not with a grid.
+        grid: To which every clipped row is rounded; the sum is then of integers, in spacings, and
+            the same however a batch is cut in parts. The spacing is at least 2^-32 of the clipping
+            norm.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments are not as above.
-
-    Examples
-    --------
     >>> parts = ClipAccumulator((2,), max_grad_norm=1.0)
     >>> parts.add(np.array([[3.0, 4.0]])).add(np.array([[0.0, 0.5], [0.0, 0.0]]))
     ClipAccumulator(parts=2)
     >>> parts.take().sum.round(6)
     array([0.6, 1.3])
-    >>> parts.take().sum
-    array([0., 0.])
     """
 
     def __init__(
@@ -137,19 +124,15 @@ class ClipAccumulator:
     def add(self, grads: Any) -> ClipAccumulator:
         """Clip the rows and add them; return the accumulator.
 
-        Parameters
-        ----------
-        grads : array, list of arrays or ClippedSum
-            Rows, or the sum of rows that were clipped in the same way elsewhere.
+        Args:
+            grads (array, list of arrays or ClippedSum): Rows, or the sum of rows that were clipped
+                in the same way elsewhere.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If shapes or dtypes are not those of this sum, or a `ClippedSum` was clipped otherwise
-            or has been added before, to this batch or the last one.
-        RuntimeError
-            After an interruption while a part was added, a time-out say, until `discard`: how much
-            of it is in the sum is not known.
+        Raises:
+            TypeError, ValueError: If shapes or dtypes are not those of this sum, or a `ClippedSum`
+                was clipped otherwise or has been added before, to this batch or the last one.
+            RuntimeError: After an interruption while a part was added, a time-out say, until
+                `discard`: how much of it is in the sum is not known.
         """
         part = self.checked(grads)
         try:
@@ -233,10 +216,8 @@ class ClipAccumulator:
     def take(self) -> ClippedSum:
         """Return the sum of what was added since the last time, and begin anew.
 
-        Raises
-        ------
-        RuntimeError
-            After an interruption, as `add`.
+        Raises:
+            RuntimeError: After an interruption, as `add`.
         """
         self.refuse_torn()
         try:
@@ -307,47 +288,33 @@ def clipped_grad(
 ) -> Callable[..., ClippedSum]:
     """Return a function of parameters and a batch: the sum of the clipped gradients.
 
-    Parameters
-    ----------
-    function : callable
-        Of the parameters, an array or a list of arrays, and then of one example, an entry of each
-        array of the batch. With "jax" and "torch" the loss, a number; with "numpy" its gradient,
-        like the parameters.
-    max_grad_norm : float or sequence of float
-        As for `clip_and_sum`; that of the plan.
-    library : {"numpy", "jax", "torch"}
-        Whose arrays the function takes, on the CPU. It is imported only if it is named, and has
-        gradients of all examples at once by its own ``vmap``; "numpy" takes one after the other.
-    chunk : int, optional
-        Examples at once, which bounds the memory; the sum does not depend on it. By default as many
-        as have gradients of 64 MiB. JAX compiles for this number, once.
-    clipping, stability, adjacency, grid, threads, nonfinite
-        As for `ClipAccumulator`; ``adjacency`` is that of the plan.
+    Args:
+        function (callable): Of the parameters, an array or a list of arrays, and then of one
+            example, an entry of each array of the batch. With "jax" and "torch" the loss, a number;
+            with "numpy" its gradient, like the parameters.
+        max_grad_norm (float or sequence of float): As for `clip_and_sum`; that of the plan.
+        library ({"numpy", "jax", "torch"}): Whose arrays the function takes, on the CPU. It is
+            imported only if it is named, and has gradients of all examples at once by its own
+            ``vmap``; "numpy" takes one after the other.
+        chunk: Examples at once, which bounds the memory; the sum does not depend on it. By default
+            as many as have gradients of 64 MiB. JAX compiles for this number, once.
+        clipping, stability, adjacency, grid, threads, nonfinite: As for `ClipAccumulator`;
+            ``adjacency`` is that of the plan.
 
-    Returns
-    -------
-    callable
+    Returns:
         Of the parameters, those of `DPSGD` or of the library, and of the arrays of a batch, with an
         entry for each example along the first axis: ``x[batch], y[batch]``; there may be none.
         ``max_grad_norm=optimizer.max_grad_norm`` replaces a norm that moves. It returns a
         `ClippedSum`, for `DPSGD.step`.
 
-    Raises
-    ------
-    ImportError
-        If the library is not installed.
-    TypeError, ValueError
-        If an argument is not as above.
+    Raises:
+        ImportError: If the library is not installed.
 
-    Notes
-    -----
     Where a library takes several examples at once, what else is in the chunk may change the last
     bits of a gradient, for products of matrices round as their shapes will have it. The guarantee
     is for gradients that depend on one record: to the last bit they do with ``chunk=1``, and with
     "numpy".
 
-    Examples
-    --------
     >>> def gradient(w, x, y):  # of (w x - y)^2 / 2
     ...     return (w @ x - y) * x
     >>> clipped = clipped_grad(gradient, 1.0)

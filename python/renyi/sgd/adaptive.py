@@ -1,7 +1,5 @@
 """Clipping norms that follow a quantile of the gradients' norms, privately."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +12,7 @@ from renyi.sgd.sums import ClippedSum
 
 
 def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
-    r"""Noise multiplier of the sum, where a noised count of unclipped rows goes with it.
+    r"""Noise multiplier of the sum with which a noised count of unclipped rows goes, rounded up.
 
     Both are one Gaussian mechanism with the multiplier :math:`z` of
 
@@ -24,25 +22,13 @@ def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
     With Poisson sampling it is this one mechanism that is sampled: never two that are sampled
     independently.
 
-    Parameters
-    ----------
-    noise_multiplier : float
-        :math:`z`, what the accountant is told. Less than twice ``count_noise``.
-    count_noise : float
-        :math:`\sigma_b`, standard deviation of the noise of the count.
+    Args:
+        noise_multiplier: :math:`z`, what the accountant is told. Less than twice ``count_noise``.
+        count_noise: :math:`\sigma_b`, standard deviation of the noise of the count.
 
-    Returns
-    -------
-    float
-        :math:`z_\mathrm{sum}`, rounded up.
+    Raises:
+        ValueError: If the count alone costs more than ``noise_multiplier`` allows.
 
-    Raises
-    ------
-    ValueError
-        If the count alone costs more than ``noise_multiplier`` allows.
-
-    Examples
-    --------
     >>> round(sum_noise_multiplier(1.0, 5.0), 12)
     1.005037815259
     """
@@ -58,27 +44,12 @@ def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
 
 
 def joint_noise_multiplier(sum_multiplier: float, count_noise: float) -> float:
-    """Noise multiplier of the sum and the count together, rounded down: the inverse.
+    """Noise multiplier of sum and count together, for the accountant, rounded down: the inverse.
 
-    Parameters
-    ----------
-    sum_multiplier : float
-        Of the noise of the sum.
-    count_noise : float
-        Standard deviation of the noise of the count.
+    Args:
+        sum_multiplier: Of the noise of the sum.
+        count_noise: Standard deviation of the noise of the count.
 
-    Returns
-    -------
-    float
-        For the accountant.
-
-    Raises
-    ------
-    ValueError
-        If a number is not in [2^-500, 2^500].
-
-    Examples
-    --------
     >>> round(joint_noise_multiplier(1.005037815259, 5.0), 9)
     1.0
     """
@@ -102,27 +73,14 @@ class QuantileClipNorm:
     another by 1; so does replacing one by a row of zeros, the neighbour of "zero_out": there half
     of ``count_noise`` is what counts.
 
-    Parameters
-    ----------
-    initial : float
-        The norm to begin with, in [2^-96, 2^96], where it also remains.
-    expected_batch_size : float
-        Public: sample rate times population, for instance. Positive.
-    target_quantile : float
-        :math:`\gamma` in [0, 1].
-    learning_rate : float
-        :math:`\eta`, positive.
-    count_noise : float, optional
-        Standard deviation of the noise of the count; by default a 20th of the expected batch size,
-        as in the paper.
+    Args:
+        initial: The norm to begin with, in [2^-96, 2^96], where it also remains.
+        expected_batch_size: Public: sample rate times population, for instance. Positive.
+        target_quantile: :math:`\gamma` in [0, 1].
+        learning_rate: :math:`\eta`, positive.
+        count_noise: Standard deviation of the noise of the count; by default a 20th of the expected
+            batch size, as in the paper.
 
-    Raises
-    ------
-    ValueError
-        If a number is not as above.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from renyi.sgd import clip_and_sum
     >>> norm = QuantileClipNorm(1.0, expected_batch_size=4)
@@ -163,10 +121,9 @@ class QuantileClipNorm:
     def private_count(self, clipped: ClippedSum) -> float:
         """Sum of +1/2 for each unclipped row and -1/2 for each other, before noise.
 
-        Parameters
-        ----------
-        clipped : ClippedSum
-            Of flat clipping at `value`. Adding or removing a record changes the count by 1/2.
+        Args:
+            clipped: Of flat clipping at `value`. Adding or removing a record changes the count by
+                1/2.
         """
         if clipped.clipping != "flat" or clipped.max_grad_norm != (self._value,):
             raise ValueError(
@@ -179,10 +136,8 @@ class QuantileClipNorm:
     def update(self, noised_count: float) -> float:
         """Move the norm by one step, and return it.
 
-        Parameters
-        ----------
-        noised_count : float
-            `private_count` with Gaussian noise of standard deviation ``count_noise``.
+        Args:
+            noised_count: `private_count` with Gaussian noise of standard deviation ``count_noise``.
         """
         count = real_of(noised_count, "noised_count", "a finite number")
         if math.isinf(count):

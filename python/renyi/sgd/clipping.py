@@ -16,8 +16,6 @@ The sum is not divided by anything: the number of rows is private under Poisson 
 by a public constant, after the noise.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,39 +54,21 @@ from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 
 
 def per_sample_norms(
-    grads: Any,
-    *,
-    per_layer: bool = False,
-    out: Norms | None = None,
-    threads: int | None = None,
+    grads: Any, *, per_layer: bool = False, out: Norms | None = None, threads: int | None = None
 ) -> Norms:
     """Return the Euclidean norm of each row. It is private, like the rows.
 
-    Parameters
-    ----------
-    grads : array or list of arrays
-        One array (B, ...), or several whose joint norm is taken.
-    per_layer : bool
-        A norm for each array instead: the result is (B, arrays).
-    out : ndarray of float64, optional
-        Where to put the norms.
-    threads : int, optional
-        By default all processors, or one for less than 8 MiB. The result does not depend
-        on it.
+    Args:
+        grads (array or list of arrays): One array (B, ...), or several whose joint norm is taken.
+        per_layer: A norm for each array instead: the result is (B, arrays).
+        out: Where to put the norms.
+        threads: By default all processors, or one for less than 8 MiB. The result does not depend
+            on it.
 
-    Returns
-    -------
-    ndarray of float64
+    Returns:
         Shape (B,) or (B, arrays). Squares are summed in double precision, scaled where they would
         overflow. NaN for a row with an element that is not finite.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an array is not of floating-point numbers, or shapes do not agree.
-
-    Examples
-    --------
     >>> per_sample_norms(np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([5., 1.])
     """
@@ -115,58 +95,36 @@ def clip_and_sum(
 ) -> ClippedSum:
     r"""Clip every row to a norm, and return the sum.
 
-    Parameters
-    ----------
-    grads : array or list of arrays
-        One array (B, ...), or several with B rows each, B at most 2^24. B may be 0: the sum is zero
-        then, and gets noise like any other.
-    max_grad_norm : float or sequence of float
-        The bound C, in [2^-96, 2^96]. With "per_layer" one for each array, or a number that is
-        shared evenly, C over the square root of the number of arrays.
-    clipping : {"flat", "per_layer", "automatic"} or ClipGroups
-        "flat": a row with norm N is multiplied by min(1, C / N).
-        "per_layer": the same for each array by itself.
-        `ClipGroups`: the same for some arrays together, then for others.
-        "automatic": every row is multiplied by C / (N + stability) (Bu et al. 2022, with
-        :math:`\gamma` for ``stability``).
-    stability : float
-        Of automatic clipping, in [0, 2^96].
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Neighbours that `ClippedSum.sensitivity` is for.
-    dtype : dtype, optional
-        Of the sum: float64, which is exact, or float32 where no guarantee rests on it, see
-        `ClippedSum`. By default that of ``out``, and without it float64.
-    out : array or list of arrays, optional
-        Where to put the sum.
-    norms_out : ndarray of float64, optional
-        Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays),
-        with `ClipGroups` (B, groups). Private.
-    threads : int, optional
-        By default all processors, or one for less than 8 MiB. The sum is the same, bit for
-        bit, for any number.
-    nonfinite : {"zero", "raise"}
-        A row with NaN or infinity contributes zero and is counted; an error would tell the world
-        about a record. "raise" is for debugging without private data: it reads the rows once more.
+    Args:
+        grads (array or list of arrays): One array (B, ...), or several with B rows each, B at most
+            2^24. B may be 0: the sum is zero then, and gets noise like any other.
+        max_grad_norm (float or sequence of float): The bound C, in [2^-96, 2^96]. With "per_layer"
+            one for each array, or a number that is shared evenly, C over the square root of the
+            number of arrays.
+        clipping ({"flat", "per_layer", "automatic"} or ClipGroups): "flat": a row with norm N is
+            multiplied by min(1, C / N). "per_layer": the same for each array by itself.
+            `ClipGroups`: the same for some arrays together, then for others. "automatic": every row
+            is multiplied by C / (N + stability) (Bu et al. 2022, with :math:`\gamma` for
+            ``stability``).
+        stability: Of automatic clipping, in [0, 2^96].
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Neighbours that
+            `ClippedSum.sensitivity` is for.
+        dtype: Of the sum: float64, which is exact, or float32 where no guarantee rests on it, see
+            `ClippedSum`. By default that of ``out``, and without it float64.
+        out: Where to put the sum.
+        norms_out: Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays),
+            with `ClipGroups` (B, groups). Private.
+        threads: By default all processors, or one for less than 8 MiB. The sum is the same, bit for
+            bit, for any number.
+        nonfinite ({"zero", "raise"}): A row with NaN or infinity contributes zero and is counted;
+            an error would tell the world about a record. "raise" is for debugging without private
+            data: it reads the rows once more.
 
-    Returns
-    -------
-    ClippedSum
-        The sum, its sensitivity, and diagnostics that are private.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arrays, outputs or numbers are not as above.
-
-    Notes
-    -----
     For a sum in double precision every entry of a clipped row is rounded to a multiple of g, the
     power of two between 2^-29 and 2^-28 of the bound; the factor is so much smaller that the row's
     norm stays below the bound nevertheless. Sums of up to 2^24 such rows are doubles: no addition
     rounds, and batches that differ in a record have sums that differ by its row, exactly.
 
-    Examples
-    --------
     >>> clipped = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0)
     >>> clipped.sum.round(6)
     array([1.1, 0.8])
@@ -197,30 +155,14 @@ def weighted_sum(
     out: Arrays | None = None,
     threads: int | None = None,
 ) -> Arrays:
-    """Return the sum of the rows, each times its weight.
+    """Return the sum of rows times weights: private unless these bound what a row contributes.
 
-    Parameters
-    ----------
-    grads : array or list of arrays
-        One array (B, ...), or several with B rows each.
-    weights : array_like of float
-        B finite numbers. They and the products are rounded to the precision of the sum. A row of
-        weight 0 is not read: it may hold anything.
-    dtype, out, threads
-        As for `clip_and_sum`.
+    Args:
+        grads (array or list of arrays): One array (B, ...), or several with B rows each.
+        weights: B finite numbers. They and the products are rounded to the precision of the sum. A
+            row of weight 0 is not read: it may hold anything.
+        dtype, out, threads: As for `clip_and_sum`.
 
-    Returns
-    -------
-    array or list of arrays
-        Not private only if the weights bound what each row contributes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arrays, outputs or weights are not as above.
-
-    Examples
-    --------
     >>> weighted_sum(np.array([[1.0, 2.0], [3.0, 4.0]]), [0.5, 1.0])
     array([3.5, 5. ])
     """
@@ -243,14 +185,10 @@ def weighted_sum(
 class ClippedAverage:
     """A clipped average, before noise.
 
-    Attributes
-    ----------
-    average : ndarray or list of ndarray
-        As the gradients were given.
-    sensitivity : float
-        How far the averages of any two batches are apart, in the Euclidean norm.
-    private : PrivateDiagnostics
-        Norms of the rows: not for publication. No row is clipped by itself.
+    Attributes:
+        average: As the gradients were given.
+        sensitivity: How far the averages of any two batches are apart, in the Euclidean norm.
+        private: Norms of the rows: not for publication. No row is clipped by itself.
     """
 
     average: Arrays
@@ -259,13 +197,9 @@ class ClippedAverage:
 
 
 def average_clipped_at_half(
-    grads: Any,
-    max_change: float,
-    *,
-    dtype: npt.DTypeLike = np.float64,
-    threads: int | None = None,
+    grads: Any, max_change: float, *, dtype: npt.DTypeLike = np.float64, threads: int | None = None
 ) -> ClippedAverage:
-    r"""Average the rows, then clip the average at half of ``max_change``.
+    r"""Average the rows, those that are not finite as zero; clip that at half of ``max_change``.
 
     .. math:: \operatorname{clip}_{C/2}\Bigl(\frac{1}{B} \sum_i g_i\Bigr), \qquad
               \operatorname{clip}_c(y) = y / \max(1, \lVert y \rVert / c)
@@ -276,28 +210,13 @@ def average_clipped_at_half(
     use up all of it, so the noise does not become small beside the gradient of a large batch: for
     training use `clip_and_sum`, which bounds each record.
 
-    Parameters
-    ----------
-    grads : array or list of arrays
-        One array (B, ...), or several with B rows each. The average of no rows is zero.
-    max_change : float
-        :math:`C`, in [2^-94, 2^96]. The norm of the result is at most half of it in real
-        arithmetic.
-    dtype, threads
-        As for `clip_and_sum`. The average is taken in double precision.
+    Args:
+        grads (array or list of arrays): One array (B, ...), or several with B rows each. The
+            average of no rows is zero.
+        max_change: :math:`C`, in [2^-94, 2^96]. The norm of the result is at most half of it in
+            real arithmetic.
+        dtype, threads: As for `clip_and_sum`. The average is taken in double precision.
 
-    Returns
-    -------
-    ClippedAverage
-        Rows that are not finite count as zero.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If arguments are not as above.
-
-    Examples
-    --------
     >>> average_clipped_at_half(np.array([[3.0, 0.0], [3.0, 8.0]]), 2.0).average.round(6)
     array([0.6, 0.8])
     """

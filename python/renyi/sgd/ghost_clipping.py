@@ -2,8 +2,7 @@ r"""Clipping by layers, without a gradient for each sample and array at once.
 
 Sample i of a linear layer has the gradient :math:`A_i^T G_i` of its weights, with the activations
 A_i (T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss
-with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows
-only,
+with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows only,
 
 .. math:: \lVert A_i^T G_i \rVert^2 = \sum_{s,t} (A_i A_i^T)_{st} (G_i G_i^T)_{st}
 
@@ -17,8 +16,6 @@ down: every clipped gradient has a norm of at most `max_grad_norm` in real arith
 that were made are rounded to a lattice and added exactly, as by `clip_and_sum`; what the products
 over many samples can round is bounded, and gradients clipped at so much less.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
@@ -111,25 +108,13 @@ def ghost_norms(
 ) -> npt.NDArray[np.float64]:
     """Return the joint norm of each sample's gradients of all layers. It is private.
 
-    Parameters
-    ----------
-    layers, threads
-        As for `ghost_clip_and_sum`.
-    per_layer : bool
-        A norm for each array of parameters instead: the result is (B, arrays).
+    Args:
+        layers, threads: As for `ghost_clip_and_sum`.
+        per_layer: A norm for each array of parameters instead: the result is (B, arrays).
 
-    Returns
-    -------
-    ndarray of float64
+    Returns:
         Shape (B,) or (B, arrays); NaN for a sample with a number that is not finite.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If arrays are not as their layers say, or shapes do not agree.
-
-    Examples
-    --------
     >>> from renyi.sgd import LinearLayer
     >>> ghost_norms([LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)])
     array([10.])
@@ -156,48 +141,33 @@ def ghost_clip_and_sum(
 ) -> ClippedSum:
     """Clip each sample's gradients of all layers, and return the sum.
 
-    Parameters
-    ----------
-    layers : sequence of layers
-        `LinearLayer`, `ConvLayer`, `EmbeddingLayer`, `NormLayer`, `BiasLayer` or `LoRALayer`, with
-        the same number of samples; a plain (activations, output_gradients) is a linear one. Each
-        array of parameters in one layer only. Where products over all samples are made (linear
-        layers and convolutions over few times) at most a million samples, or with a time axis so
-        few that their square times its length is at most 2^31.
-    max_grad_norm : float or sequence of float
-        The bound, in [2^-96, 2^96]; with "per_layer" as for `clip_and_sum`. Where there are such
-        products a part of 1/1024 of it is left for rounding.
-    clipping : {"flat", "per_layer"} or ClipGroups
-        The joint norm of all arrays of parameters, each by itself, or by groups.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Neighbours that `ClippedSum.sensitivity` is for.
-    dtype : dtype
-        Of the sum: float64, or float32 where no guarantee rests on it, see `ClippedSum`.
-    threads : int, optional
-        Of what is done here, by default all processors, or one for less than 8 MiB. Matrix
-        products are NumPy's and take what its library does.
+    Args:
+        layers: `LinearLayer`, `ConvLayer`, `EmbeddingLayer`, `NormLayer`, `BiasLayer` or
+            `LoRALayer`, with the same number of samples; a plain (activations, output_gradients) is
+            a linear one. Each array of parameters in one layer only. Where products over all
+            samples are made (linear layers and convolutions over few times) at most a million
+            samples, or with a time axis so few that their square times its length is at most 2^31.
+        max_grad_norm (float or sequence of float): The bound, in [2^-96, 2^96]; with "per_layer" as
+            for `clip_and_sum`. Where there are such products a part of 1/1024 of it is left for
+            rounding.
+        clipping ({"flat", "per_layer"} or ClipGroups): The joint norm of all arrays of parameters,
+            each by itself, or by groups.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Neighbours that
+            `ClippedSum.sensitivity` is for.
+        dtype: Of the sum: float64, or float32 where no guarantee rests on it, see `ClippedSum`.
+        threads: Of what is done here, by default all processors, or one for less than 8 MiB. Matrix
+            products are NumPy's and take what its library does.
 
-    Returns
-    -------
-    ClippedSum
+    Returns:
         Its sum lists the arrays of parameters of each layer in their order: weights or table or
         gain, then the bias; A and B of an adapter. A sample with a number that is not finite
         contributes zero.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If arrays or numbers are not as above.
-
-    Notes
-    -----
     Records are worked on a few at a time: beyond arguments and sum it takes some MiB, or what the
     gradients of one record do. Gradients that are made are in the precision of the arrays, at least
     single. That a record's are the same in any batch rests on its matrices lying in memory in the
     same way (they are copied), and on a library whose products depend on nothing else.
 
-    Examples
-    --------
     >>> from renyi.sgd import LinearLayer
     >>> layer = LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)
     >>> ghost_clip_and_sum([layer], 1.0).sum[0].round(2)

@@ -1,7 +1,5 @@
 """Grids of powers of two, on which sums and noise are integers: no rounding is unaccounted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +9,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
+from renyi._fields import set_fields
 from renyi._training import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
 from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
 from renyi.mechanisms import MultivariateDiscreteGaussian
@@ -27,23 +26,15 @@ class Grid:
     of integers; the discrete Gaussian is added in integers. No step rounds but the record's own,
     which `sensitivity` counts.
 
-    Parameters
-    ----------
-    spacing : float
-        A power of two in [2^-500, 2^500].
+    Args:
+        spacing: A power of two in [2^-500, 2^500].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not.
+    Raises:
+        TypeError, ValueError: If it is not.
 
-    References
-    ----------
-    Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Theorem 14; Kairouz, Liu, Steinke 2021, arXiv
-    2102.06387.
+    Source: Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Theorem 14; Kairouz, Liu, Steinke 2021,
+    arXiv 2102.06387.
 
-    Examples
-    --------
     >>> from renyi.noise import add_discrete_gaussian_noise
     >>> grid = Grid(2.0**-20)
     >>> total = grid.sum(np.array([[0.6, 0.8], [1.0, 0.0]]))
@@ -55,7 +46,7 @@ class Grid:
     spacing: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spacing", spacing_of(self.spacing))
+        set_fields(self, spacing=spacing_of(self.spacing))
 
     def units(self, value: float) -> float:
         """Return a length in spacings; exact, for the spacing is a power of two."""
@@ -76,26 +67,18 @@ class Grid:
     ) -> npt.NDArray[np.int64]:
         """Round every row, times its factor, to the grid and sum, in spacings.
 
-        Parameters
-        ----------
-        rows : array of shape (B, D)
-            float32 or float64.
-        factors : array of shape (B,), optional
-            What each row is multiplied by, as clipping does; 1 by default. Rows of factor 0 count
-            nothing, whatever they hold.
-        out : array of shape (D,), int64, optional
-            What the sum is added to.
-        threads : int, optional
-            By default one for each processor. The result does not depend on it.
-        nonfinite : {"zero", "raise"}
-            A row with NaN or infinity, or with such a factor, counts nothing: as for
-            `clip_and_sum`, an error would tell the world about a record. "raise" is for debugging
-            without private data.
+        Args:
+            rows (array of shape (B, D)): float32 or float64.
+            factors (array of shape (B,)): What each row is multiplied by, as clipping does; 1 by
+                default. Rows of factor 0 count nothing, whatever they hold.
+            out (array of shape (D,), int64): What the sum is added to.
+            threads: By default one for each processor. The result does not depend on it.
+            nonfinite ({"zero", "raise"}): A row with NaN or infinity, or with such a factor, counts
+                nothing: as for `clip_and_sum`, an error would tell the world about a record.
+                "raise" is for debugging without private data.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not permitted, or an entry is 2^50 spacings or more.
+        Raises:
+            ValueError: If an entry is 2^50 spacings or more.
         """
         refuse_masked(rows, "rows")
         matrix = np.asarray(rows)

@@ -1,7 +1,5 @@
 """Norms of gradients of layers from inner products, and what rounding took from them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -96,11 +94,10 @@ def _scaled(values: Array) -> tuple[Norms, npt.NDArray[Any], Norms]:
 def _norms_of(left: Array, right: Array) -> RecordNorms:
     r"""Norms, and bounds of them.
 
-    An inner product of n numbers, in any order of summation, fused or not, is within
-    n u / (1 - n u) <= 2 n u of the sum of magnitudes, which is at most the product of the two
-    norms. With P = \sum_t |a_t| |g_t| the squared norm is so within 2 (rows + columns + T^2) u P^2,
-    a few roundings of P and of the factors aside. What underflows is below 2^-900 of the largest
-    products.
+    An inner product of n numbers, in any order of summation, fused or not, is within n u / (1 - n
+    u) <= 2 n u of the sum of magnitudes, which is at most the product of the two norms. With P =
+    \sum_t |a_t| |g_t| the squared norm is so within 2 (rows + columns + T^2) u P^2, a few roundings
+    of P and of the factors aside. What underflows is below 2^-900 of the largest products.
     """
     with np.errstate(all="ignore"):
         a, a_exponent, a_most = _scaled(left)

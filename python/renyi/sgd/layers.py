@@ -5,8 +5,6 @@ samples. Output gradients are those of each sample's own loss with respect to wh
 of the sum of the losses, not of their mean.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -34,14 +32,10 @@ def _shown(layer: Any) -> str:
 class LinearLayer(NamedTuple):
     """A linear layer y = x W + b, of arrays W (inputs, outputs) and b (outputs,).
 
-    Attributes
-    ----------
-    activations : array
-        The x, (B, inputs) or (B, T, inputs).
-    output_gradients : array
-        (B, outputs) or (B, T, outputs).
-    bias : bool
-        Whether there is a b.
+    Attributes:
+        activations (array): The x, (B, inputs) or (B, T, inputs).
+        output_gradients (array): (B, outputs) or (B, T, outputs).
+        bias: Whether there is a b.
     """
 
     activations: Any
@@ -58,20 +52,13 @@ class ConvLayer(NamedTuple):
     Its arrays are those of PyTorch: (outputs, inputs / groups, *kernel_size), and for a bias
     (outputs,).
 
-    Attributes
-    ----------
-    activations : array
-        (B, inputs, length) or (B, inputs, height, width).
-    output_gradients : array
-        (B, outputs, ...), as many places as the convolution has.
-    kernel_size : int or tuple of int
-        A number is for all dimensions; so with the next three.
-    stride, padding, dilation : int or tuple of int
-        As in PyTorch; padding on both sides.
-    groups : int
-        Of channels that see nothing of the others.
-    bias : bool
-        Whether there is one.
+    Attributes:
+        activations (array): (B, inputs, length) or (B, inputs, height, width).
+        output_gradients (array): (B, outputs, ...), as many places as the convolution has.
+        kernel_size (int or tuple of int): A number is for all dimensions; so with the next three.
+        stride, padding, dilation (int or tuple of int): As in PyTorch; padding on both sides.
+        groups: Of channels that see nothing of the others.
+        bias: Whether there is one.
     """
 
     activations: Any
@@ -90,14 +77,11 @@ class ConvLayer(NamedTuple):
 class EmbeddingLayer(NamedTuple):
     """A table (rows, outputs), of which every token looks up a row.
 
-    Attributes
-    ----------
-    tokens : array of int
-        (B,) or (B, T), in [0, rows).
-    output_gradients : array
-        (B, outputs) or (B, T, outputs). Zeros where a token, such as padding, is not trained.
-    rows : int
-        Of the table.
+    Attributes:
+        tokens (array of int): (B,) or (B, T), in [0, rows).
+        output_gradients (array): (B, outputs) or (B, T, outputs). Zeros where a token, such as
+            padding, is not trained.
+        rows: Of the table.
     """
 
     tokens: Any
@@ -111,22 +95,16 @@ class EmbeddingLayer(NamedTuple):
 class NormLayer(NamedTuple):
     """Gain and bias after a normalisation, each (features,).
 
-    Attributes
-    ----------
-    activations : array
-        Before the normalisation: (B, ..., features), with "group" (B, features, ...).
-    output_gradients : array
-        Of the same shape.
-    kind : {"layer", "rms", "group", "none"}
-        Layer norm or RMS norm along the features, group norm along the features of a group and all
-        places; with "none" the activations are normalised already, by whatever looks at one sample
-        only.
-    epsilon : float
-        Added to variances, or to mean squares.
-    groups : int
-        Of a group norm.
-    bias : bool
-        Whether there is one: an RMS norm has none as a rule.
+    Attributes:
+        activations (array): Before the normalisation: (B, ..., features), with "group" (B,
+            features, ...).
+        output_gradients (array): Of the same shape.
+        kind ({"layer", "rms", "group", "none"}): Layer norm or RMS norm along the features, group
+            norm along the features of a group and all places; with "none" the activations are
+            normalised already, by whatever looks at one sample only.
+        epsilon: Added to variances, or to mean squares.
+        groups: Of a group norm.
+        bias: Whether there is one: an RMS norm has none as a rule.
     """
 
     activations: Any
@@ -143,12 +121,9 @@ class NormLayer(NamedTuple):
 class BiasLayer(NamedTuple):
     """A bias (features,) by itself, added everywhere.
 
-    Attributes
-    ----------
-    output_gradients : array
-        (B, ..., features), or (B, features, ...) with ``axis=1``.
-    axis : {-1, 1}
-        Of the features.
+    Attributes:
+        output_gradients (array): (B, ..., features), or (B, features, ...) with ``axis=1``.
+        axis ({-1, 1}): Of the features.
     """
 
     output_gradients: Any
@@ -163,16 +138,12 @@ class LoRALayer(NamedTuple):
 
     Its arrays are A (inputs, rank) and B (rank, outputs).
 
-    Attributes
-    ----------
-    activations : array
-        The x, (B, inputs) or (B, T, inputs).
-    output_gradients : array
-        (B, outputs) or (B, T, outputs): those of the frozen layer, to which y is added.
-    a, b : array
-        A and B as they were in the pass.
-    scale : float
-        The constant in front.
+    Attributes:
+        activations (array): The x, (B, inputs) or (B, T, inputs).
+        output_gradients (array): (B, outputs) or (B, T, outputs): those of the frozen layer, to
+            which y is added.
+        a, b (array): A and B as they were in the pass.
+        scale: The constant in front.
     """
 
     activations: Any

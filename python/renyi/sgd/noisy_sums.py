@@ -1,7 +1,5 @@
 """From clipped sums to noisy ones: the clipping norm, independent or correlated noise, divisor."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -78,10 +76,9 @@ class CorrelatedNoise:
 
         Batches that were left out are steps without records, whose noise is drawn all the same.
 
-        Raises
-        ------
-        RuntimeError
-            If the noise of this step has been used, or is beyond what chance explains.
+        Raises:
+            RuntimeError: If the noise of this step has been used, or is beyond what chance
+                explains.
         """
         for stream, array in zip(self._streams, arrays, strict=True):
             if stream.step >= batch:
@@ -356,7 +353,7 @@ def noisy_clipped_sum(
     threads: int | None = None,
     nonfinite: Nonfinite = "zero",
 ) -> Arrays:
-    """Clip every row, sum, and add Gaussian noise.
+    """Clip every row, sum, and add Gaussian noise; without rows it is noise alone.
 
     The sum is exact, a record moves it by no more than its clipping norm, and what is returned is
     the multiple of `noise_lattice` of the noise's deviation nearest to sum plus ideal noise. To an
@@ -365,32 +362,18 @@ def noisy_clipped_sum(
     beforehand, or let `DPSGD` do so. Divide by a public number only: not by the rows of a Poisson
     batch.
 
-    Parameters
-    ----------
-    grads, max_grad_norm, clipping, stability, out, threads, nonfinite
-        As for `clip_and_sum`.
-    dtype : dtype, optional
-        Of the result, as for `clip_and_sum`. Sum and noise are in double precision, and the noisy
-        sum is rounded for float32.
-    noise_multiplier : float
-        Standard deviation of the noise over the largest joint norm of a clipped row, in [0, inf).
-    generator : SecureGenerator or numpy.random.Generator, optional
-        As for `add_gaussian_noise`.
+    Args:
+        grads, max_grad_norm, clipping, stability, out, threads, nonfinite: As for `clip_and_sum`.
+        dtype: Of the result, as for `clip_and_sum`. Sum and noise are in double precision, and the
+            noisy sum is rounded for float32.
+        noise_multiplier: Standard deviation of the noise over the largest joint norm of a clipped
+            row, in [0, inf).
+        generator (SecureGenerator or numpy.random.Generator): As for `add_gaussian_noise`.
 
-    Returns
-    -------
-    array or list of arrays
-        As the gradients were given. Without rows it is noise alone.
+    Raises:
+        TypeError, ValueError: If an argument is not as above. ``out`` is untouched then. After an
+            interruption it is zero, and never a sum without noise.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above. ``out`` is untouched then. After an interruption it is zero,
-        and never a sum without noise.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> grads = np.random.default_rng(1).normal(size=(256, 1000))
     >>> noisy = noisy_clipped_sum(grads, 1.0, 2.0)
     >>> bool(1.8 < noisy.std() < 2.3)

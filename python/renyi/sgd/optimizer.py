@@ -32,63 +32,49 @@ class DPSGD:
     Errors leave everything as it was, except that a step interrupted on its way stays recorded, and
     what was clipped for it is discarded. Calls from several threads at once are refused.
 
-    Parameters
-    ----------
-    parameters : array or list of arrays
-        float32 or float64, updated in place. The joint norm of all gradients is clipped. Sums and
-        noise are in double precision, or on the grid of the plan: a `ClippedSum` in single
-        precision is refused.
-    plan : TrainingPlan
-        Sampling, clipping norm, noise and divisor. It may be overrun: what is done is recorded. On
-        a grid, of the dimension of the parameters.
-    rule : UpdateRule or list of them
-        `SGD`, `Adam`, `AdamBC` or `AdamW`, whose learning rate may be a `Schedule`; of a list of
-        arrays also one for each, within one guarantee. With ``clipping="per_layer"`` each array has
-        its share of the norm, with `ClipGroups` each group, and then of the noise too.
-    clipping, stability, nonfinite, threads
-        As for `clip_and_sum`.
-    clip_norm : QuantileClipNorm, optional
-        A clipping norm that follows the gradients, from the ``max_grad_norm`` of the plan on. The
-        noise multiplier of the plan is then that of the sum and its noised count together, see
-        `sum_noise_multiplier`: the guarantee is the same, and the sum has the more noise. Not on a
-        grid.
-    domain : Ball or Box, optional
-        A convex set: after every update all parameters, one array after the other as one vector,
-        are moved to its nearest point (projected noisy SGD). Steps are accounted as without it;
-        if only the last iterate of one pass is released, `PNSGD` proves a smaller epsilon.
-    accountant : PLDAccountant or RDPAccountant, optional
-        Where steps are recorded, possibly among other mechanisms; by default a new PLDAccountant,
-        on a grid an RDPAccountant.
-    budget : tuple of float, optional
-        (epsilon, delta) of the accountant that no step may exceed. The check asks the accountant
-        about all planned steps at once, and only if they do not fit about fewer. Optimisers in
-        several threads may share an accountant: check and record are one.
-    sampler : BatchSampler, optional
-        That of the plan, from which the batches come, and of this optimiser alone. Each step is on
-        the batch drawn last, with a row for each of its records, no batch is used twice and none
-        left out but by `discard`: draw the next one after the step. Its state is saved with the
-        rest, and epochs of shuffled batches are counted by what it has drawn.
-        Without it they are counted by steps: then no batch may be left out, and a resumed run has
-        to restore the sampler too.
-    charge : callable, optional
-        Called as ``charge(mechanism, count, run=name, step=number)`` before each release; an error
-        stops the step. For a `renyi.Ledger`: ``functools.partial(ledger.charge, "the data set")``.
-        The name is that of the run, the number that of earlier charges in its name. If several
-        processes continue one state, the ledger refuses all but the first. Within an epoch, where
-        nothing is due, the first step after a state was saved or loaded is charged as no uses.
-        Releases before a loaded state were charged when they happened, and are not charged again.
-    generator : SecureGenerator or numpy.random.Generator, optional
-        Of the noise; by default the process's own `SecureGenerator`.
+    Args:
+        parameters: float32 or float64, updated in place. The joint norm of all gradients is
+            clipped. Sums and noise are in double precision, or on the grid of the plan: a
+            `ClippedSum` in single precision is refused.
+        plan: Sampling, clipping norm, noise and divisor. It may be overrun: what is done is
+            recorded. On a grid, of the dimension of the parameters.
+        rule: `SGD`, `Adam`, `AdamBC` or `AdamW`, whose learning rate may be a `Schedule`; of a list
+            of arrays also one for each, within one guarantee. With ``clipping="per_layer"`` each
+            array has its share of the norm, with `ClipGroups` each group, and then of the noise
+            too.
+        clipping, stability, nonfinite, threads: As for `clip_and_sum`.
+        clip_norm: A clipping norm that follows the gradients, from the ``max_grad_norm`` of the
+            plan on. The noise multiplier of the plan is then that of the sum and its noised count
+            together, see `sum_noise_multiplier`: the guarantee is the same, and the sum has the
+            more noise. Not on a grid.
+        domain: A convex set: after every update all parameters, one array after the other as one
+            vector, are moved to its nearest point (projected noisy SGD). Steps are accounted as
+            without it; if only the last iterate of one pass is released, `PNSGD` proves a smaller
+            epsilon.
+        accountant: Where steps are recorded, possibly among other mechanisms; by default a new
+            PLDAccountant, on a grid an RDPAccountant.
+        budget: (epsilon, delta) of the accountant that no step may exceed. The check asks the
+            accountant about all planned steps at once, and only if they do not fit about fewer.
+            Optimisers in several threads may share an accountant: check and record are one.
+        sampler: That of the plan, from which the batches come, and of this optimiser alone. Each
+            step is on the batch drawn last, with a row for each of its records, no batch is used
+            twice and none left out but by `discard`: draw the next one after the step. Its state is
+            saved with the rest, and epochs of shuffled batches are counted by what it has drawn.
+            Without it they are counted by steps: then no batch may be left out, and a resumed run
+            has to restore the sampler too.
+        charge: Called as ``charge(mechanism, count, run=name, step=number)`` before each release;
+            an error stops the step. For a `renyi.Ledger`: ``functools.partial(ledger.charge, "the
+            data set")``. The name is that of the run, the number that of earlier charges in its
+            name. If several processes continue one state, the ledger refuses all but the first.
+            Within an epoch, where nothing is due, the first step after a state was saved or loaded
+            is charged as no uses. Releases before a loaded state were charged when they happened,
+            and are not charged again.
+        generator (SecureGenerator or numpy.random.Generator): Of the noise; by default the
+            process's own `SecureGenerator`.
 
-    Raises
-    ------
-    UnsupportedMechanismError
-        If the accountant cannot account for the plan.
-    TypeError, ValueError
-        If an argument is not as above.
+    Raises:
+        UnsupportedMechanismError: If the accountant cannot account for the plan.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from renyi.sgd import SGD, TrainingPlan
     >>> data = np.random.default_rng(1).normal([2.0, -1.0], 0.1, (10_000, 2))
@@ -185,24 +171,19 @@ class DPSGD:
     def accumulate(self, per_sample_grads: Any, *, mask: Any = None) -> DPSGD:
         """Clip a part of a logical batch and add it to the sum; nothing is released.
 
-        Parameters
-        ----------
-        per_sample_grads : array, list of arrays or ClippedSum
-            As the parameters, with one more axis in front, for the samples; or the sum of rows
-            clipped in the same way elsewhere: by `ghost_clip_and_sum`, or on other machines; on a
-            grid by a `ClipAccumulator` there; not in single precision. A record must be in one part
-            only.
-        mask : array of bool, optional
-            True for each row of a record; the others are padding, as of `pad_batch`, and not read.
+        Args:
+            per_sample_grads (array, list of arrays or ClippedSum): As the parameters, with one more
+                axis in front, for the samples; or the sum of rows clipped in the same way
+                elsewhere: by `ghost_clip_and_sum`, or on other machines; on a grid by a
+                `ClipAccumulator` there; not in single precision. A record must be in one part only.
+            mask (array of bool): True for each row of a record; the others are padding, as of
+                `pad_batch`, and not read.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If shapes or dtypes are not as above, or the batch has more rows than records can be in
-            it: those of the population, or where there is a ``sampler`` of its largest batch.
+        Raises:
+            TypeError, ValueError: If shapes or dtypes are not as above, or the batch has more rows
+                than records can be in it: those of the population, or where there is a ``sampler``
+                of its largest batch.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> from renyi.sgd import SGD, TrainingPlan
         >>> plan = TrainingPlan(100, 4, noise_multiplier=1.0, steps=9)
@@ -272,31 +253,24 @@ class DPSGD:
     def step(self, per_sample_grads: Any = None, *, mask: Any = None) -> Arrays:
         """Finish a logical batch: record, add noise, divide by a public number, update.
 
-        Parameters
-        ----------
-        per_sample_grads : array, list of arrays or ClippedSum, optional
-            The last part of the batch, or all of it, as for `accumulate`. It may have no rows; an
-            empty batch has noise like any other.
-        mask : array of bool, optional
-            As for `accumulate`.
+        Args:
+            per_sample_grads (array, list of arrays or ClippedSum): The last part of the batch, or
+                all of it, as for `accumulate`. It may have no rows; an empty batch has noise like
+                any other.
+            mask (array of bool): As for `accumulate`.
 
-        Returns
-        -------
-        array or list of arrays
+        Returns:
             The noisy mean gradient that the update went by: private, free to be published.
 
-        Raises
-        ------
-        BudgetExceededError
-            If the step would exceed the budget; it says what is spent, with the step and without.
-            Nothing is done then, nor after the errors below.
-        TypeError, ValueError
-            If shapes or dtypes are not as above, or a batch is not of its public size; or if a
-            ledger refuses the ``charge``, for somebody else has gone on from the same state.
-        RuntimeError
-            If the sampler has drawn no batch for this step, or several, or another one since its
-            first part; a part was interrupted and not discarded; the process was forked, or the
-            run was continued elsewhere; or another thread uses the optimiser.
+        Raises:
+            BudgetExceededError: If the step would exceed the budget; it says what is spent, with
+                the step and without. Nothing is done then, nor after the errors below.
+            TypeError, ValueError: If shapes or dtypes are not as above, or a batch is not of its
+                public size; or if a ledger refuses the ``charge``, for somebody else has gone on
+                from the same state.
+            RuntimeError: If the sampler has drawn no batch for this step, or several, or another
+                one since its first part; a part was interrupted and not discarded; the process was
+                forked, or the run was continued elsewhere; or another thread uses the optimiser.
         """
         released: Arrays = self._attempt(partial(self._step, per_sample_grads, mask), self._discard)
         return released
@@ -319,19 +293,15 @@ class DPSGD:
 
         It holds no gradients. What must not be published with a checkpoint is in one entry.
 
-        Parameters
-        ----------
-        secrets : bool
-            With them the state has an entry "secrets". It holds the earlier noise of a strategy,
-            which together with the releases reveals the sums; in the middle of an epoch of balls in
-            bins the bin of every record; and the next draws of reproducible generators. Without
-            them the state may be published, but cannot be loaded if there are any. The entry may be
-            stored separately and put back before the state is loaded.
+        Args:
+            secrets: With them the state has an entry "secrets". It holds the earlier noise of a
+                strategy, which together with the releases reveals the sums; in the middle of an
+                epoch of balls in bins the bin of every record; and the next draws of reproducible
+                generators. Without them the state may be published, but cannot be loaded if there
+                are any. The entry may be stored separately and put back before the state is loaded.
 
-        Raises
-        ------
-        RuntimeError
-            In the middle of a batch, whose sum has no noise yet.
+        Raises:
+            RuntimeError: In the middle of a batch, whose sum has no noise yet.
         """
         with self._alone:
             self._refuse_parts("state_dict")
@@ -354,27 +324,22 @@ class DPSGD:
         hold nothing else of the run. Steps after the state was saved are not in it: what they
         released is to be composed by hand. Nor is the ``domain``, which is that of this optimiser.
 
-        Parameters
-        ----------
-        state : mapping
-            Of an optimiser with the same plan, clipping, kind of rule and shapes. If this one has
-            released something, then of its own run, and with at least as much released. Within a
-            process a state is loaded once, and only if its run has not continued since; the
-            optimiser that saved it cannot continue then. After an interruption it may be loaded
-            again. Other processes are known only to the ledger of a ``charge``: it refuses the
-            first step from a state that another process has continued, with a ValueError.
-        branch : bool
-            Load the state as a run of its own, into a new optimiser. Each branch reports its own
-            steps and those before the state; together they spend the steps of both. A ``charge``
-            is called again for a release under way, such as an epoch or a whole run.
+        Args:
+            state (mapping): Of an optimiser with the same plan, clipping, kind of rule and shapes.
+                If this one has released something, then of its own run, and with at least as much
+                released. Within a process a state is loaded once, and only if its run has not
+                continued since; the optimiser that saved it cannot continue then. After an
+                interruption it may be loaded again. Other processes are known only to the ledger of
+                a ``charge``: it refuses the first step from a state that another process has
+                continued, with a ValueError.
+            branch: Load the state as a run of its own, into a new optimiser. Each branch reports
+                its own steps and those before the state; together they spend the steps of both. A
+                ``charge`` is called again for a release under way, such as an epoch or a whole run.
 
-        Raises
-        ------
-        RuntimeError
-            In the middle of a batch.
-        TypeError, ValueError
-            If the state or ``branch`` is not as above, or the state lacks the secrets it takes.
-            Nothing is changed then.
+        Raises:
+            RuntimeError: In the middle of a batch.
+            TypeError, ValueError: If the state or ``branch`` is not as above, or the state lacks
+                the secrets it takes. Nothing is changed then.
         """
         with self._alone:
             self._refuse_parts("load_state_dict")

@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
+from renyi._fields import set_fields
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
@@ -273,84 +274,64 @@ class TrainingPlan:
     Calibration, training and reporting take the sampling rate, the number of steps and the
     mechanism from here, so they cannot disagree. All of it is public, the population too.
 
-    Parameters
-    ----------
-    population : int
-        Number of records, in [1, 2^53].
-    batch_size : int
-        Of a logical batch, in [1, population]: the expected size with "poisson" and
-        "cyclic_poisson", before it is cut where there is a limit, the exact one with "fixed_size",
-        the largest with "shuffled", "fixed_order" and "min_separation", the largest expected one
-        with "balls_in_bins".
-    noise_multiplier : float
-        Standard deviation of the noise of the sum over ``max_grad_norm``, in [0, inf). On a grid
-        sigma of the discrete noise over the norm that a row may have there, in (0, inf). With a
-        strategy that of the independent noise z behind it, see `renyi.MatrixMechanism`.
-    steps : int, optional
-        Number of logical batches, in [1, 10^9].
-    epochs : float, optional
-        Instead of ``steps``, which follow from it and are kept: passes over the data, rounded up to
-        whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an integer.
-    sampling : str
-        How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
-        `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins" by
-        `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement, "shuffled" by
-        `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`, "min_separation" by
-        `MinSeparationSampler`. No scheme is accounted as another.
-    batch_limit : int, optional
-        With "truncated_poisson": the largest batch, at least 1. With "add_remove" ``population``
-        then is that of the larger of both neighbours. Also with "cyclic_poisson", whose groups then
-        are equal parts and whose ``adjacency`` is not "add_remove".
-    cycle_length : int, optional
-        With "cyclic_poisson", and only then: the number of groups, which are sampled in turn, at
-        most ``population / batch_size``.
-    separation : int, optional
-        With "min_separation", and only then: how far steps of a record are apart at least, at most
-        ``population / batch_size``.
-    participations : int, optional
-        With "min_separation": the most batches that a record is in; by default any number.
-    max_grad_norm : float
-        The bound on the norm of a clipped row, in [2^-96, 2^96].
-    accumulation : int
-        Number of parts of a logical batch, at least 1. Noise is added once to a logical batch, so
-        neither the sampling rate nor the number of steps depends on it.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours: with "fixed_size" only "replace_one", with "shuffled",
-        "fixed_order" and "min_separation" not "add_remove", with "poisson" on a grid not
-        "replace_one".
-    grid_spacing : float, optional
-        Of a `Grid`, at least 2^-32 of ``max_grad_norm`` and at most ``2 max_grad_norm /
-        sqrt(dimension)``: every clipped row is rounded to it, sums are integers, the noise is
-        `MultivariateDiscreteGaussian`. Far below that it costs next to no accuracy.
-    dimension : int, optional
-        With a grid: the number of entries of all parameters, at least 1.
-    noise_schedule : Schedule, optional
-        Factors of ``noise_multiplier`` by step, positive; `calibrated` finds the multiplier. Each
-        step is recorded with its own noise. Not on a grid, and only with "poisson",
-        "truncated_poisson" and "fixed_size".
-    clip_schedule : Schedule, optional
-        Factors of ``max_grad_norm`` by step, positive. The noise is relative to the norm of its
-        step, so the cost does not change. Not on a grid.
-    unit : {"record", "user"}
-        What a neighbour has more or less. With "user" and without ``records_per_user`` all sizes
-        are of users, whose contributions are clipped as one: see `renyi.samplers.UserRows`.
-    records_per_user : int, optional
-        With "user": all sizes are of records, which are sampled and clipped one by one, and no user
-        has more of them than this, in [1, 1000]: see `renyi.samplers.bound_contributions`. It needs
-        "poisson" without a grid.
-    strategy : renyi.matrix.Strategy, optional
-        The strategy of correlated noise, with as many steps as the run. It needs "fixed_order",
-        "min_separation", "balls_in_bins", whose bins are then kept for all epochs, or
-        "cyclic_poisson" and at most ``cycle_length`` bands, and excludes schedules and a grid.
-        `DPSGD` then needs the sampler of the plan and ends with its steps.
+    Args:
+        population: Number of records, in [1, 2^53].
+        batch_size: Of a logical batch, in [1, population]: the expected size with "poisson" and
+            "cyclic_poisson", before it is cut where there is a limit, the exact one with
+            "fixed_size", the largest with "shuffled", "fixed_order" and "min_separation", the
+            largest expected one with "balls_in_bins".
+        noise_multiplier: Standard deviation of the noise of the sum over ``max_grad_norm``, in [0,
+            inf). On a grid sigma of the discrete noise over the norm that a row may have there, in
+            (0, inf). With a strategy that of the independent noise z behind it, see
+            `renyi.MatrixMechanism`.
+        steps: Number of logical batches, in [1, 10^9].
+        epochs: Instead of ``steps``, which follow from it and are kept: passes over the data,
+            rounded up to whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an
+            integer.
+        sampling: How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
+            `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins"
+            by `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement,
+            "shuffled" by `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`, "min_separation"
+            by `MinSeparationSampler`. No scheme is accounted as another.
+        batch_limit: With "truncated_poisson": the largest batch, at least 1. With "add_remove"
+            ``population`` then is that of the larger of both neighbours. Also with
+            "cyclic_poisson", whose groups then are equal parts and whose ``adjacency`` is not
+            "add_remove".
+        cycle_length: With "cyclic_poisson", and only then: the number of groups, which are sampled
+            in turn, at most ``population / batch_size``.
+        separation: With "min_separation", and only then: how far steps of a record are apart at
+            least, at most ``population / batch_size``.
+        participations: With "min_separation": the most batches that a record is in; by default any
+            number.
+        max_grad_norm: The bound on the norm of a clipped row, in [2^-96, 2^96].
+        accumulation: Number of parts of a logical batch, at least 1. Noise is added once to a
+            logical batch, so neither the sampling rate nor the number of steps depends on it.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours: with
+            "fixed_size" only "replace_one", with "shuffled", "fixed_order" and "min_separation" not
+            "add_remove", with "poisson" on a grid not "replace_one".
+        grid_spacing: Of a `Grid`, at least 2^-32 of ``max_grad_norm`` and at most ``2 max_grad_norm
+            / sqrt(dimension)``: every clipped row is rounded to it, sums are integers, the noise is
+            `MultivariateDiscreteGaussian`. Far below that it costs next to no accuracy.
+        dimension: With a grid: the number of entries of all parameters, at least 1.
+        noise_schedule: Factors of ``noise_multiplier`` by step, positive; `calibrated` finds the
+            multiplier. Each step is recorded with its own noise. Not on a grid, and only with
+            "poisson", "truncated_poisson" and "fixed_size".
+        clip_schedule: Factors of ``max_grad_norm`` by step, positive. The noise is relative to the
+            norm of its step, so the cost does not change. Not on a grid.
+        unit ({"record", "user"}): What a neighbour has more or less. With "user" and without
+            ``records_per_user`` all sizes are of users, whose contributions are clipped as one: see
+            `renyi.samplers.UserRows`.
+        records_per_user: With "user": all sizes are of records, which are sampled and clipped one
+            by one, and no user has more of them than this, in [1, 1000]: see
+            `renyi.samplers.bound_contributions`. It needs "poisson" without a grid.
+        strategy: The strategy of correlated noise, with as many steps as the run. It needs
+            "fixed_order", "min_separation", "balls_in_bins", whose bins are then kept for all
+            epochs, or "cyclic_poisson" and at most ``cycle_length`` bands, and excludes schedules
+            and a grid. `DPSGD` then needs the sampler of the plan and ends with its steps.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, or not exactly one of ``steps`` and ``epochs`` is given.
+    Raises:
+        ValueError: If not exactly one of ``steps`` and ``epochs`` is given.
 
-    Examples
-    --------
     >>> plan = TrainingPlan(60_000, 600, noise_multiplier=1.1, epochs=10, accumulation=4)
     >>> plan.sample_rate, plan.steps, plan.micro_batch_size
     (0.01, 1000, 150)
@@ -359,11 +340,6 @@ class TrainingPlan:
     >>> plan = TrainingPlan.calibrated(1.0, 1e-5, population=60_000, batch_size=600, epochs=10)
     >>> round(plan.noise_multiplier, 4), plan.get_epsilon(1e-5) <= 1.0
     (1.4147, True)
-    >>> safe = TrainingPlan(
-    ...     60_000, 600, noise_multiplier=1.1, epochs=10, grid_spacing=2.0**-20, dimension=7850
-    ... )
-    >>> round(safe.get_epsilon(1e-5), 4), round(safe.noise_scale, 4)
-    (1.7247, 1.1)
     """
 
     population: int
@@ -448,8 +424,7 @@ class TrainingPlan:
                 for name in ("noise_schedule", "clip_schedule")
             },
         }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
         _check_schedules(self)
         _check_strategy(self)
         _check_users(self)
@@ -467,22 +442,16 @@ class TrainingPlan:
     ) -> TrainingPlan:
         """Return the plan with the smallest noise multiplier for which the run meets a target.
 
-        Parameters
-        ----------
-        target_epsilon, target_delta : float
-            In (0, inf) and (0, 1).
-        accountant : {"pld", "rdp"}, optional
-            `renyi.PLDAccountant` (exact; seconds for "fixed_size"), or `renyi.RDPAccountant`, the
-            only one that takes the noise on a grid. By default the first that does.
-        tolerance : float
-            Relative, in [1e-12, 0.1]: with a noise smaller by that the target is missed.
-        **settings
-            Of the plan, all but ``noise_multiplier``.
+        Args:
+            target_epsilon, target_delta: In (0, inf) and (0, 1).
+            accountant ({"pld", "rdp"}): `renyi.PLDAccountant` (exact; seconds for "fixed_size"), or
+                `renyi.RDPAccountant`, the only one that takes the noise on a grid. By default the
+                first that does.
+            tolerance: Relative, in [1e-12, 0.1]: with a noise smaller by that the target is missed.
+            **settings: Of the plan, all but ``noise_multiplier``.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not permitted, or no noise multiplier up to 1e8 meets the target.
+        Raises:
+            ValueError: If no noise multiplier up to 1e8 meets the target.
         """
         if "noise_multiplier" in settings:
             raise TypeError("noise_multiplier must be left out: it is what calibration finds")
@@ -512,11 +481,9 @@ class TrainingPlan:
 
         With "cyclic_poisson" in the turn of its group, with "truncated_poisson" before the cut.
 
-        Raises
-        ------
-        ValueError
-            With "shuffled", "balls_in_bins", "fixed_order" and "min_separation", which no rate
-            describes.
+        Raises:
+            ValueError: With "shuffled", "balls_in_bins", "fixed_order" and "min_separation", which
+                no rate describes.
         """
         if self.in_epochs or self.sampling == "min_separation":
             raise ValueError(
@@ -630,12 +597,9 @@ class TrainingPlan:
     def get_epsilon(self, delta: float, *, accountant: AccountantName | None = None) -> float:
         """Return an epsilon such that the whole run is (epsilon, delta)-DP.
 
-        Parameters
-        ----------
-        delta : float
-            In [0, 1].
-        accountant : {"pld", "rdp"}, optional
-            As for `calibrated`.
+        Args:
+            delta: In [0, 1].
+            accountant ({"pld", "rdp"}): As for `calibrated`.
         """
         kind = accountant_named(accountant, self.grid is not None)
         return kind(adjacency=self.adjacency).compose(self.mechanism).get_epsilon(delta)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -42,20 +42,10 @@ class Domain(Protocol):
 class Ball:
     """All points within ``radius`` of ``centre``.
 
-    Parameters
-    ----------
-    radius : float
-        In [1e-70, 1e70].
-    centre : array_like
-        One number a coordinate, each in [-1e70, 1e70].
+    Args:
+        radius: In [1e-70, 1e70].
+        centre: One number a coordinate, each in [-1e70, 1e70].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
     >>> ball = Ball(2.0, centre=[1.0, 0.0])
     >>> ball.project(np.array([9.0, 0.0])), round(ball.diameter, 9)
     (array([3., 0.]), 4.0)
@@ -92,14 +82,10 @@ class Ball:
 class Box:
     """All points with every coordinate between two bounds.
 
-    Parameters
-    ----------
-    lower, upper : float or array_like
-        One number a coordinate, in [-1e70, 1e70]; ``lower < upper``. A number is an interval, the
-        box of one dimension.
+    Args:
+        lower, upper: One number a coordinate, in [-1e70, 1e70]; ``lower < upper``. A number is an
+            interval, the box of one dimension.
 
-    Examples
-    --------
     >>> box = Box([0.0, 0.0], [3.0, 4.0])
     >>> box.project(np.array([-1.0, 2.0])), round(box.diameter, 9)
     (array([0., 2.]), 5.0)
@@ -168,17 +154,11 @@ class Loss(Protocol):
         """Return the records as arrays, or refuse records that break the bounds."""
 
 
-class _LinearModel(ABC):
-    smoothness: float
-
+class _LinearModel(Loss):
     def __init__(self, feature_bound: float, regularisation: float) -> None:
         self.feature_bound = number_in(feature_bound, "feature_bound", _BOUND)
         self.regularisation = number_in(regularisation, "regularisation", Range(0.0, 1e30))
         self.strong_convexity = self.regularisation
-
-    @abstractmethod
-    def lipschitz(self, domain: Domain) -> float:
-        """L: gradients of two records at one point of the domain differ by at most 2L."""
 
     @abstractmethod
     def _slope(self, score: float, y: float) -> float:
@@ -214,18 +194,11 @@ class _LinearModel(ABC):
 class RidgeLoss(_LinearModel):
     """Squared error of a linear model, with a ridge: ``(x.w - y)^2/2 + rho |w|^2/2``.
 
-    Parameters
-    ----------
-    feature_bound : float
-        R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
-    label_bound : float
-        Y, in [1e-30, 1e30]: no label is larger in size.
-    regularisation : float
-        rho, in [0, 1e30].
+    Args:
+        feature_bound: R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
+        label_bound: Y, in [1e-30, 1e30]: no label is larger in size.
+        regularisation: rho, in [0, 1e30].
 
-    Examples
-    --------
-    >>> from renyi.sgd.projected import Box
     >>> loss = RidgeLoss(feature_bound=1.0, label_bound=2.0, regularisation=0.5)
     >>> round(loss.smoothness, 9), round(loss.lipschitz(Box(-1.0, 1.0)), 9)
     (1.5, 3.0)
@@ -257,21 +230,10 @@ class RidgeLoss(_LinearModel):
 class LogisticLoss(_LinearModel):
     """Logistic loss of a linear model, regularised: ``log(1 + exp(-y x.w)) + rho |w|^2/2``.
 
-    Parameters
-    ----------
-    feature_bound : float
-        R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
-    regularisation : float
-        rho, in [0, 1e30].
+    Args:
+        feature_bound: R, in [1e-30, 1e30]: no row of features has a larger L2 norm.
+        regularisation: rho, in [0, 1e30].
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
-    >>> from renyi.sgd.projected import Ball
     >>> loss = LogisticLoss(feature_bound=1.0, regularisation=0.01)
     >>> round(loss.smoothness, 9), round(loss.lipschitz(Ball.around_zero(2.0, 3)), 6)
     (0.26, 0.880797)
@@ -307,18 +269,12 @@ class PNSGDRun:
     The guarantee is about the replacement of one record and holds for ``weights`` alone, as long as
     no other iterate, and for a shuffled pass not the order either, is seen by anyone.
 
-    Attributes
-    ----------
-    weights : ndarray
-        The last iterate.
-    descent : NoisyDescent
-        What the guarantee rests on.
-    order : {"shuffled", "online"}
-        Whether records came in secret random order, or as given.
-    scales : float or ndarray
-        Of the noise Z of the steps; one for all of a shuffled pass.
-    n : int
-        Number of steps: of records over the batch size.
+    Attributes:
+        weights: The last iterate.
+        descent: What the guarantee rests on.
+        order ({"shuffled", "online"}): Whether records came in secret random order, or as given.
+        scales: Of the noise Z of the steps; one for all of a shuffled pass.
+        n: Number of steps: of records over the batch size.
     """
 
     weights: Vector
@@ -330,18 +286,10 @@ class PNSGDRun:
     def get_delta(self, epsilon: float, record: int | None = None) -> float:
         """Return delta, rounded up.
 
-        Parameters
-        ----------
-        epsilon : float
-            In [0, inf].
-        record : int, optional
-            The position of the record in the stream, from 0; by default the worst one. All are
-            equal in a shuffled pass.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
+        Args:
+            epsilon: In [0, inf].
+            record: The position of the record in the stream, from 0; by default the worst one. All
+                are equal in a shuffled pass.
         """
         step = self._step_of(record)
         if self.order == "shuffled":
@@ -353,17 +301,9 @@ class PNSGDRun:
     def get_epsilon(self, delta: float, record: int | None = None) -> float:
         """Return the smallest epsilon, rounded up.
 
-        Parameters
-        ----------
-        delta : float
-            In [0, 1].
-        record : int, optional
-            As for `get_delta`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is not as above.
+        Args:
+            delta: In [0, 1].
+            record: As for `get_delta`.
         """
         step = self._step_of(record)
         if self.order == "shuffled":
@@ -388,26 +328,16 @@ class PNSGDRun:
 class PNSGD:
     """Descent on a strongly convex loss: ``w <- Proj(w - step_size * (gradient(w, record) - Z))``.
 
-    Parameters
-    ----------
-    domain : Ball or Box
-        What iterates are projected onto.
-    loss : RidgeLoss or LogisticLoss
-        With its bounds on the records.
-    step_size : float
-        At most ``2 / (loss.smoothness + loss.strong_convexity)``.
-    noise : {"gaussian", "laplace"}
-        Law of Z; Laplace noise in one dimension only.
-    batch_size : int
-        Records of a step, whose gradients are averaged.
+    Args:
+        domain: What iterates are projected onto.
+        loss: With its bounds on the records.
+        step_size: At most ``2 / (loss.smoothness + loss.strong_convexity)``.
+        noise ({"gaussian", "laplace"}): Law of Z; Laplace noise in one dimension only.
+        batch_size: Records of a step, whose gradients are averaged.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, or a condition of the theorem fails.
+    Raises:
+        ValueError: If a condition of the theorem fails.
 
-    Notes
-    -----
     The last iterate is rounded to the lattice of its noise (`noise_lattice`), and then projected.
     The theorem is about real arithmetic: that iterates before it are rounded to double precision,
     and their noise to 2^-32 of its scale, is not in the guarantee.
@@ -415,12 +345,8 @@ class PNSGD:
     The noise of a shuffled pass over n records for a target is
     ``renyi.theory.iteration.shuffled_pass(learner.descent, n, epsilon=epsilon, delta=delta)``.
 
-    References
-    ----------
-    Sordello, Bu, Dong 2021, arXiv 2106.11767. See `renyi.theory.iteration`.
+    Source: Sordello, Bu, Dong 2021, arXiv 2106.11767. See `renyi.theory.iteration`.
 
-    Examples
-    --------
     >>> from renyi.sgd import Box, RidgeLoss
     >>> loss = RidgeLoss(feature_bound=1.0, label_bound=1.0, regularisation=0.1)
     >>> learner = PNSGD(Box(-1.0, 1.0), loss, step_size=0.1, noise="laplace")
@@ -428,10 +354,6 @@ class PNSGD:
     >>> run = learner.run(x[:, None], 0.5 * x, noise=3.0)
     >>> bool(-1.0 <= run.weights[0] <= 1.0), round(run.get_delta(epsilon=1.0), 6)
     (True, 0.002531)
-    >>> from renyi.theory.iteration import shuffled_pass
-    >>> noise = shuffled_pass(learner.descent, 1000, epsilon=1.0, delta=1e-3)
-    >>> learner.run(x[:, None], 0.5 * x, noise=noise).get_delta(epsilon=1.0) <= 1e-3
-    True
     """
 
     def __init__(
@@ -469,27 +391,17 @@ class PNSGD:
     ) -> PNSGDRun:
         """Visit every record once and return the last iterate.
 
-        Parameters
-        ----------
-        features : array_like
-            A row a record, within the bounds of the loss; their number is a multiple of the batch
-            size.
-        labels : array_like
-            A label a record.
-        noise : float, array_like or DecayingNoise
-            Scale of Z: one number for a shuffled pass; for an online one also an array, a scale a
-            step, or a `renyi.theory.iteration.DecayingNoise`.
-        order : {"shuffled", "online"}
-            Records in secret random order, or as they are given.
-        start : array_like, optional
-            The first iterate, which must not depend on the records; by default the point of the
-            domain nearest to 0.
-        generator : SecureGenerator or numpy.random.Generator, optional
-            By default the process's own `SecureGenerator`.
-
-        Returns
-        -------
-        PNSGDRun
+        Args:
+            features: A row a record, within the bounds of the loss; their number is a multiple of
+                the batch size.
+            labels: A label a record.
+            noise: Scale of Z: one number for a shuffled pass; for an online one also an array, a
+                scale a step, or a `renyi.theory.iteration.DecayingNoise`.
+            order ({"shuffled", "online"}): Records in secret random order, or as they are given.
+            start: The first iterate, which must not depend on the records; by default the point of
+                the domain nearest to 0.
+            generator (SecureGenerator or numpy.random.Generator): By default the process's own
+                `SecureGenerator`.
         """
         one_of(order, "order", get_args(Order))
         x, y = self.loss.checked(features, labels)

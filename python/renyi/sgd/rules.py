@@ -1,7 +1,5 @@
 """What is clipped together, what one record can then change, and the calls of the kernel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, outline, output_of
+from renyi._fields import set_fields
 from renyi._locks import lock_freed_by_fork
 from renyi._training import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import Range, integer_of, number_in, one_of, real_of
@@ -56,33 +55,19 @@ class ClipGroups:
     as much as that of one multiplier z with :math:`z^{-2} = \sum_g (C_g / \sigma_g)^2`: divided by
     :math:`\sigma_g`, all of it is one Gaussian mechanism.
 
-    Parameters
-    ----------
-    of : sequence of int
-        The group of each array: numbers from 0 on, each of them used.
-    shares : sequence of float, optional
-        To which the norms of the groups are proportional, in [2^-20, 2^20]; by default all equal.
-    noise : sequence of float, optional
-        To which the deviations of their noise are proportional, in [2^-20, 2^20]; by default all
-        equal. Where they are the shares, no group has more noise beside its norm than another. Not
-        on a grid.
+    Args:
+        of: The group of each array: numbers from 0 on, each of them used.
+        shares: To which the norms of the groups are proportional, in [2^-20, 2^20]; by default all
+            equal.
+        noise: To which the deviations of their noise are proportional, in [2^-20, 2^20]; by default
+            all equal. Where they are the shares, no group has more noise beside its norm than
+            another. Not on a grid.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+    Source: McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot, Kairouz 2018, arXiv 1812.06210.
 
-    References
-    ----------
-    McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot, Kairouz 2018, arXiv 1812.06210.
-
-    Examples
-    --------
     >>> groups = ClipGroups((0, 0, 1), shares=(3.0, 4.0))  # two arrays, and one
     >>> [round(bound, 9) for bound in groups.bounds(1.0)]
     [0.6, 0.8]
-    >>> [round(factor, 9) for factor in ClipGroups((0, 1), noise=(1.0, 3.0)).noise_factors()]
-    [0.745355992, 2.236067977]
     """
 
     of: tuple[int, ...]
@@ -93,11 +78,11 @@ class ClipGroups:
         of = tuple(integer_of(group, "of", 0) for group in self.of)
         if not of or set(of) != set(range(max(of) + 1)):
             raise ValueError(f"of must hold each number from 0 to its largest, got {self.of!r}")
-        object.__setattr__(self, "of", of)
+        set_fields(self, of=of)
         for name in ("shares", "noise"):
             given = getattr(self, name)
             if given is not None:
-                object.__setattr__(self, name, _proportions(given, name, max(of) + 1))
+                set_fields(self, **{name: _proportions(given, name, max(of) + 1)})
 
     def _relative(self) -> list[float]:
         """Return norms of the groups with a sum of squares of at most 1, exactly.

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Arrays, Rows
+from renyi._fields import set_fields
 from renyi._training import fingerprint
 from renyi._validation import integer_of
 from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
@@ -34,14 +35,12 @@ class RowCounts(NamedTuple):
 class PrivateDiagnostics:
     """Numbers about single records. None of them is noised: publishing one breaks the guarantee.
 
-    Attributes
-    ----------
-    norms : ndarray
-        Of the rows before clipping, (B,) or (B, arrays); NaN for a row that is not finite.
-    factors : ndarray
-        What the rows were multiplied by, of the same shape; 0 for a row that is not finite.
-    stripped : RowCounts
-        Rows that are counted besides, without a norm: those of `ClippedSum.without_diagnostics`.
+    Attributes:
+        norms: Of the rows before clipping, (B,) or (B, arrays); NaN for a row that is not finite.
+        factors: What the rows were multiplied by, of the same shape; 0 for a row that is not
+            finite.
+        stripped: Rows that are counted besides, without a norm: those of
+            `ClippedSum.without_diagnostics`.
     """
 
     norms: Norms
@@ -98,27 +97,20 @@ class ClippedSum:
     is refused everywhere, as the contribution of a record is no longer bounded. So is a sum whose
     ``out`` holds the next batch.
 
-    Attributes
-    ----------
-    sum : ndarray or list of ndarray
-        As the gradients were given; on a grid integers, in spacings. It is not private before noise
-        is added.
-    sensitivity : float
-        How far one record moves the sum between neighbours (``adjacency``), in the Euclidean norm
-        and the unit of the sum. It holds for the floating-point numbers: sums in double precision
-        and on a grid are exact, or their rounding is within the margin (``rounding``). Infinite in
-        single precision, where the rounding depends on all rows.
-    max_grad_norm : tuple of float
-        The bound, or those of the arrays.
-    clipping, adjacency : str
-        As they were given.
-    private : PrivateDiagnostics
-        Norms and counts: not for publication. They travel with the sum, where it is sent, unless
-        `without_diagnostics` has left the norms behind.
-    grid : Grid, optional
-        To which each row was rounded.
-    rounding : float
-        What the matrix products of `ghost_clip_and_sum` can have moved it by, over the bound.
+    Attributes:
+        sum: As the gradients were given; on a grid integers, in spacings. It is not private before
+            noise is added.
+        sensitivity: How far one record moves the sum between neighbours (``adjacency``), in the
+            Euclidean norm and the unit of the sum. It holds for the floating-point numbers: sums in
+            double precision and on a grid are exact, or their rounding is within the margin
+            (``rounding``). Infinite in single precision, where the rounding depends on all rows.
+        max_grad_norm: The bound, or those of the arrays.
+        clipping, adjacency: As they were given.
+        private: Norms and counts: not for publication. They travel with the sum, where it is sent,
+            unless `without_diagnostics` has left the norms behind.
+        grid: To which each row was rounded.
+        rounding: What the matrix products of `ghost_clip_and_sum` can have moved it by, over the
+            bound.
     """
 
     sum: Arrays
@@ -142,9 +134,9 @@ class ClippedSum:
             )
         refuse_rounding(self.rounding, "sum")
         if self._mark is None:
-            object.__setattr__(self, "_mark", self._found_mark())
+            set_fields(self, _mark=self._found_mark())
         if self._parts is None:
-            object.__setattr__(self, "_parts", frozenset((secrets.randbits(64),)))
+            set_fields(self, _parts=frozenset((secrets.randbits(64),)))
 
     def _found_mark(self) -> int:
         """Return a fingerprint of the arrays and factors."""
@@ -156,10 +148,8 @@ class ClippedSum:
     def unchanged(self, name: str = "sum") -> ClippedSum:
         """Return a copy of the unchanged sum, with memory of its own.
 
-        Raises
-        ------
-        ValueError
-            If it has been changed since.
+        Raises:
+            ValueError: If it has been changed since.
         """
         arrays = [array.copy() for array in self.arrays]
         private = replace(self.private, factors=self.private.factors.copy())
@@ -177,8 +167,6 @@ class ClippedSum:
         How many rows there were, were not finite and were clipped stays with it, for checks of the
         batch size and for `QuantileClipNorm`: that is private too, as the sum is before noise.
 
-        Examples
-        --------
         >>> from renyi.sgd import clip_and_sum
         >>> sent = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0).without_diagnostics()
         >>> sent.sum.round(6), sent.private.norms, sent.private.batch_size
@@ -221,10 +209,8 @@ class ClippedSum:
     def parts_disjoint_from(self, others: Iterable[int], name: str = "sum") -> frozenset[int]:
         """Return the identifiers of the sums that it is made of.
 
-        Raises
-        ------
-        ValueError
-            If one of them is among ``others``: its records would be in the total twice.
+        Raises:
+            ValueError: If one of them is among ``others``: its records would be in the total twice.
         """
         parts = self._parts or frozenset()
         if not parts.isdisjoint(others):

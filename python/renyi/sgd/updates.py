@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from renyi._arrays import Array, check_writeable
+from renyi._fields import set_fields, set_numbers
 from renyi._states import entries_of
 from renyi._validation import (
     BELOW_ONE,
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
-    Range,
     count_of,
     integer_of,
     number_in,
@@ -34,25 +34,13 @@ class Schedule:
     As a learning rate it is the rate of each step. As the ``noise_schedule`` or ``clip_schedule``
     of a `TrainingPlan` it is a factor of the number of the plan.
 
-    Parameters
-    ----------
-    starts : sequence of int
-        The first steps of the pieces, increasing, from 1 on, with which steps are counted.
-    values : sequence of float
-        Of the pieces: finite and not negative. The last one stays.
+    Args:
+        starts: The first steps of the pieces, increasing, from 1 on, with which steps are counted.
+        values: Of the pieces: finite and not negative. The last one stays.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
-
-    Examples
-    --------
     >>> half = Schedule((1, 501), (1.0, 0.5))
     >>> half.at(500), half.at(501), half.at(10_000)
     (1.0, 0.5, 0.5)
-    >>> round(Schedule.cosine(0.1, 0.0, steps=1000, warmup=100).at(50), 4)
-    0.0495
     """
 
     starts: tuple[int, ...]
@@ -66,8 +54,7 @@ class Schedule:
             raise ValueError(f"starts must be increasing and begin with 1, got {self.starts!r}")
         if len(values) != len(starts):
             raise ValueError(f"values must be one for each of {len(starts)}, got {len(values)}")
-        object.__setattr__(self, "starts", starts)
-        object.__setattr__(self, "values", values)
+        set_fields(self, starts=starts, values=values)
 
     @classmethod
     def linear(cls, first: float, last: float, *, steps: int, pieces: int = 100) -> Schedule:
@@ -163,22 +150,11 @@ class SGD(UpdateRule):
 
     .. math:: v \leftarrow m v + g, \qquad w \leftarrow w - \eta (v + \lambda w)
 
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        :math:`\eta` in [0, inf).
-    momentum : float
-        :math:`m` in [0, 1).
-    weight_decay : float
-        :math:`\lambda` in [0, inf).
+    Args:
+        learning_rate: :math:`\eta` in [0, inf).
+        momentum: :math:`m` in [0, 1).
+        weight_decay: :math:`\lambda` in [0, inf).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
-
-    Examples
-    --------
     >>> rule = SGD(0.5)
     >>> w = np.array([1.0])
     >>> rule.update(w, np.array([0.2]), [], 1)
@@ -192,8 +168,7 @@ class SGD(UpdateRule):
 
     def __post_init__(self) -> None:
         _set_rate(self)
-        _set_number(self, "momentum", BELOW_ONE)
-        _set_number(self, "weight_decay", FINITE_NON_NEGATIVE)
+        set_numbers(self, momentum=BELOW_ONE, weight_decay=FINITE_NON_NEGATIVE)
 
     @property
     def slots(self) -> int:
@@ -221,26 +196,13 @@ class Adam(UpdateRule):
               v \leftarrow \beta_2 v + (1 - \beta_2) g^2, \quad
               w \leftarrow w - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + s}
 
-    Parameters
-    ----------
-    learning_rate : float or Schedule
-        :math:`\eta` in [0, inf).
-    beta1, beta2 : float
-        In [0, 1).
-    stability : float
-        :math:`s` in (0, inf).
+    Args:
+        learning_rate: :math:`\eta` in [0, inf).
+        beta1, beta2: In [0, 1).
+        stability: :math:`s` in (0, inf).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
+    Source: Kingma, Ba 2014, arXiv 1412.6980, Algorithm 1.
 
-    References
-    ----------
-    Kingma, Ba 2014, arXiv 1412.6980, Algorithm 1.
-
-    Examples
-    --------
     >>> w = np.array([1.0, 1.0])
     >>> moments = [np.zeros(2), np.zeros(2)]
     >>> Adam(0.1).update(w, np.array([5.0, -0.01]), moments, 1)
@@ -256,9 +218,7 @@ class Adam(UpdateRule):
 
     def __post_init__(self) -> None:
         _set_rate(self)
-        _set_number(self, "beta1", BELOW_ONE)
-        _set_number(self, "beta2", BELOW_ONE)
-        _set_number(self, "stability", FINITE_POSITIVE)
+        set_numbers(self, beta1=BELOW_ONE, beta2=BELOW_ONE, stability=FINITE_POSITIVE)
 
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
         """Change a parameter and its moments in place."""
@@ -285,24 +245,12 @@ class AdamW(Adam):
 
     comes before the step.
 
-    Parameters
-    ----------
-    learning_rate, beta1, beta2, stability
-        As for `Adam`.
-    weight_decay : float
-        :math:`\lambda` in [0, inf).
+    Args:
+        learning_rate, beta1, beta2, stability: As for `Adam`.
+        weight_decay: :math:`\lambda` in [0, inf).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
+    Source: Loshchilov, Hutter 2019, arXiv 1711.05101.
 
-    References
-    ----------
-    Loshchilov, Hutter 2019, arXiv 1711.05101.
-
-    Examples
-    --------
     >>> w = np.array([1.0, 1.0])
     >>> moments = [np.zeros(2), np.zeros(2)]
     >>> AdamW(0.1, weight_decay=0.5).update(w, np.array([5.0, -0.01]), moments, 1)
@@ -314,7 +262,7 @@ class AdamW(Adam):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _set_number(self, "weight_decay", FINITE_NON_NEGATIVE)
+        set_numbers(self, weight_decay=FINITE_NON_NEGATIVE)
 
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
         """Change a parameter and its moments in place."""
@@ -329,27 +277,14 @@ class AdamBC(Adam):
     .. math:: w \leftarrow w - \eta \frac{m / (1 - \beta_1^t)}
               {\sqrt{\max(v / (1 - \beta_2^t) - \Phi, \, s^2)}}
 
-    Parameters
-    ----------
-    learning_rate, beta1, beta2
-        As for `Adam`.
-    stability : float
-        :math:`s` in (0, inf): what a root of less counts as.
-    noise_std : float
-        :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry of the
-        gradient: noise multiplier times clipping norm over the expected batch size.
+    Args:
+        learning_rate, beta1, beta2: As for `Adam`.
+        stability: :math:`s` in (0, inf): what a root of less counts as.
+        noise_std: :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry
+            of the gradient: noise multiplier times clipping norm over the expected batch size.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not as above.
+    Source: Tang, Shpilevskiy, Lécuyer 2023, arXiv 2312.14334, Algorithm 1.
 
-    References
-    ----------
-    Tang, Shpilevskiy, Lécuyer 2023, arXiv 2312.14334, Algorithm 1.
-
-    Examples
-    --------
     >>> w, moments = np.array([1.0]), [np.zeros(1), np.zeros(1)]
     >>> AdamBC(0.1, noise_std=4.0).update(w, np.array([5.0]), moments, 1)
     >>> w.round(6)  # 0.1 times 5 / 3
@@ -361,7 +296,7 @@ class AdamBC(Adam):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _set_number(self, "noise_std", FINITE_NON_NEGATIVE)
+        set_numbers(self, noise_std=FINITE_NON_NEGATIVE)
 
     def _size(self, square: Array) -> Array:
         return np.sqrt(np.maximum(square - self.noise_std**2, self.stability**2))
@@ -371,13 +306,9 @@ def _set_rate(rule: UpdateRule) -> None:
     """Check a learning rate: a number, or a schedule, possibly as a saved state holds it."""
     if isinstance(rule.learning_rate, Schedule | Mapping):
         schedule = checked_schedule(rule.learning_rate, "learning_rate")
-        object.__setattr__(rule, "learning_rate", schedule)
+        set_fields(rule, learning_rate=schedule)
     else:
-        _set_number(rule, "learning_rate", FINITE_NON_NEGATIVE)
-
-
-def _set_number(rule: UpdateRule, name: str, allowed: Range) -> None:
-    object.__setattr__(rule, name, number_in(getattr(rule, name), name, allowed))
+        set_numbers(rule, learning_rate=FINITE_NON_NEGATIVE)
 
 
 Rules = UpdateRule | tuple[UpdateRule, ...]

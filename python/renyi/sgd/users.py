@@ -1,7 +1,5 @@
 """Users as the unit of a guarantee: which of the two ways to sample them has less noise."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from renyi._validation import integer_of
@@ -11,13 +9,12 @@ from renyi.sgd.plan import TrainingPlan, Unit
 class UserSampling(NamedTuple):
     """Plans for one budget and equal work, and the noise of their mean gradients.
 
-    Attributes
-    ----------
-    by_record, by_user : TrainingPlan
-        Records are drawn and clipped one by one; users are drawn, and each is clipped as one.
-    record_noise, user_noise : float
-        Standard deviations of the noise of a coordinate of the mean gradient over the clipping
-        norm, which is that of a record or that of the mean gradient of a user.
+    Attributes:
+        by_record, by_user: Records are drawn and clipped one by one; users are drawn, and each is
+            clipped as one.
+        record_noise, user_noise: Standard deviations of the noise of a coordinate of the mean
+            gradient over the clipping norm, which is that of a record or that of the mean gradient
+            of a user.
     """
 
     by_record: TrainingPlan
@@ -48,33 +45,21 @@ def compare_user_sampling(
 ) -> UserSampling:
     """Return both ways to train with users as the unit, calibrated to one budget.
 
-    Parameters
-    ----------
-    users : int
-        Their number.
-    records_per_user : int
-        What each of them has, at most, in [1, 1000].
-    batch_size : int
-        Gradients of records that a step computes on average: as many in both ways.
-    target_epsilon, target_delta : float
-        For all records of a user together.
-    records_drawn : int, optional
-        Records that a user who is drawn contributes; by default all. It divides ``batch_size``.
-    **settings
-        Of `TrainingPlan`: ``steps`` or, for passes over the records, ``epochs`` where users
-        contribute all; ``max_grad_norm``, ``adjacency``, ``accountant``.
+    Args:
+        users: Their number.
+        records_per_user: What each of them has, at most, in [1, 1000].
+        batch_size: Gradients of records that a step computes on average: as many in both ways.
+        target_epsilon, target_delta: For all records of a user together.
+        records_drawn: Records that a user who is drawn contributes; by default all. It divides
+            ``batch_size``.
+        **settings: Of `TrainingPlan`: ``steps`` or, for passes over the records, ``epochs`` where
+            users contribute all; ``max_grad_norm``, ``adjacency``, ``accountant``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or no noise meets the target.
+    Raises:
+        ValueError: If no noise meets the target.
 
-    References
-    ----------
-    Charles and others 2024, arXiv 2407.07737, for both ways and their comparison.
+    Source: Charles and others 2024, arXiv 2407.07737, for both ways and their comparison.
 
-    Examples
-    --------
     >>> both = compare_user_sampling(
     ...     10_000, 2, 400, target_epsilon=1.0, target_delta=1e-6, steps=100, accountant="rdp"
     ... )

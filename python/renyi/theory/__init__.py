@@ -61,13 +61,10 @@ __all__ = [
     "sampled_gaussian",
     "subsampling",
 ]
+__dir__ = __all__.copy
 
 
 def __getattr__(name: str) -> ModuleType:
     if name in __all__:
         return import_module(f"renyi.theory.{name}")
     raise AttributeError(f"module 'renyi.theory' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)

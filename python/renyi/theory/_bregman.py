@@ -4,8 +4,6 @@ For a convex f, B_f(k, h) = f(k + h) - f(k) - h f'(k) >= 0. Domain, formula and 
 each function; u = 2^-53.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

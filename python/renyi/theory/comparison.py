@@ -1,11 +1,5 @@
 """The ways to account for DP-SGD side by side: methods, the noise they need, ways to draw batches.
 
->>> for row in compare(0.01, 4.0, 1000, delta=1e-5, methods=("advanced", "moments", "exact")):
-...     print(f"{row.method:9}{row.epsilon:.3f}")
-advanced 5.531
-moments  0.396
-exact    0.272
-
 Figures need matplotlib, the extra ``[plot]``.
 """
 
@@ -22,13 +16,14 @@ from renyi._adjacency import Adjacency
 from renyi._figure import plain_ticks
 from renyi._search import least_argument
 from renyi._validation import (
+    BETWEEN,
     FINITE_POSITIVE,
-    Range,
+    RATE,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
     number_in,
-    real_of,
     uses_of,
 )
 from renyi.accountants import PLDAccountant, RDPAccountant
@@ -42,7 +37,7 @@ from renyi.mechanisms import (
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
-from renyi.theory.indistinguishability import Guarantee, check_one_given
+from renyi.theory.indistinguishability import Guarantee
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 
 if TYPE_CHECKING:
@@ -167,9 +162,7 @@ METHODS: dict[str, Method] = {
         lambda run, **given: _accounted(RDPAccountant(), run, **given),
     ),
     "exact": Method(
-        "exact curve",
-        *_POISSON,
-        lambda run, **given: _accounted(PLDAccountant(), run, **given),
+        "exact curve", *_POISSON, lambda run, **given: _accounted(PLDAccountant(), run, **given)
     ),
 }
 """The methods by name, in the order of the tables."""
@@ -186,56 +179,43 @@ def compare(
 ) -> tuple[Row, ...]:
     """Account for one run of DP-SGD by several methods.
 
-    Parameters
-    ----------
-    sample_rate : float
-        The probability with which a record enters a step, in (0, 1].
-    noise_multiplier : float or None
-        Standard deviation of the noise over the sensitivity of one record, in (0, inf). None:
-        every method gives the noise with which it proves both epsilon and delta.
-    steps : int
-        From 1 to 10^9.
-    epsilon : float, optional
-        In [0, inf]; every method gives its delta. In (0, inf) without a noise multiplier.
-    delta : float, optional
-        In [0, 1]; every method gives its epsilon. One of both has to be given, or both without a
-        noise multiplier, delta in (0, 1).
-    methods : iterable of str, optional
-        Names from `METHODS`; by default all:
+    Args:
+        sample_rate: The probability with which a record enters a step, in (0, 1].
+        noise_multiplier: Standard deviation of the noise over the sensitivity of one record, in (0,
+            inf). None: every method gives the noise with which it proves both epsilon and delta.
+        steps: From 1 to 10^9.
+        epsilon: In [0, inf]; every method gives its delta. In (0, inf) without a noise multiplier.
+        delta: In [0, 1]; every method gives its epsilon. One of both has to be given, or both
+            without a noise multiplier, delta in (0, 1).
+        methods: Names from `METHODS`; by default all:
 
-        "full_batch"
-            as many steps with all of the data as there are epochs, rounded up, by the Legendre
-            transform: another algorithm, without sampling
-        "advanced"
-            tail bound of a step, subsampling theorem, advanced composition, the best epsilon of a
-            step
-        "optimal"
-            the same with the exact curve of a step and the optimal composition
-        "moment_bound"
-            moments bounded by the constant C(c1, c2), the best c2
-        "moments"
-            exact moments, the best real order: the moments accountant
-        "rdp"
-            the same moments by the optimal conversion
-        "exact"
-            the exact privacy curve
+            "full_batch"
+                as many steps with all of the data as there are epochs, rounded up, by the Legendre
+                transform: another algorithm, without sampling
+            "advanced"
+                tail bound of a step, subsampling theorem, advanced composition, the best epsilon of
+                a step
+            "optimal"
+                the same with the exact curve of a step and the optimal composition
+            "moment_bound"
+                moments bounded by the constant C(c1, c2), the best c2
+            "moments"
+                exact moments, the best real order: the moments accountant
+            "rdp"
+                the same moments by the optimal conversion
+            "exact"
+                the exact privacy curve
 
-    Returns
-    -------
-    tuple of Row
+    Returns:
         In the order of ``methods``, each with ``method``, ``label``, ``noise_multiplier``,
         ``epsilon``, ``delta``, ``sampling`` and ``adjacency``. What is computed is rounded up; 1 or
         infinity where a method gives nothing. The adjacencies differ, each row says its own. A
         noise multiplier that was looked for proves the target, and one smaller by 1e-4 of itself
         did not, unless it is 0.05, the smallest that is tried; infinity if none up to 10^6 will do.
 
-    References
-    ----------
-    "Great but Manageable Expectations" asks for this comparison: of "advanced", "full_batch" and
-    "moment_bound", delta_1 to delta_3 there, and by the noise they permit.
+    Source: "Great but Manageable Expectations" asks for this comparison: of "advanced",
+    "full_batch" and "moment_bound", delta_1 to delta_3 there, and by the noise they permit.
 
-    Examples
-    --------
     >>> for row in compare(0.01, 4.0, 1000, epsilon=1.0, methods=("full_batch", "exact")):
     ...     print(f"{row.label}, {row.sampling}: {row.delta:.2g}")
     every epoch one step with all data, none: 0.69
@@ -246,12 +226,12 @@ def compare(
     moments  1.769
     exact    1.415
     """
-    rate = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
+    rate = number_in(sample_rate, "sample_rate", RATE)
     count = uses_of(steps, "steps", 1)
     found: Literal["noise_multiplier", "epsilon", "delta"]
     if noise_multiplier is None:
         target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-        chance = number_in(delta, "delta", Range(0.0, 1.0, "()"))
+        chance = number_in(delta, "delta", BETWEEN)
         found = "noise_multiplier"
 
         def answer(method: Method) -> tuple[float, float, float]:
@@ -262,7 +242,7 @@ def compare(
             return least_argument(met, _LEAST, _MOST, _TOLERANCE), target, chance
     else:
         run = Run(number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE), rate, count)
-        check_one_given(epsilon, delta)
+        check_one_missing(epsilon=epsilon, delta=delta)
         found = "epsilon" if epsilon is None else "delta"
         given = {"delta": delta_of(delta)} if epsilon is None else {"epsilon": epsilon_of(epsilon)}
 
@@ -290,38 +270,23 @@ def _names_of(methods: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def compare_samplings(
-    population: int,
-    batch_size: int,
-    *,
-    noise_multiplier: float,
-    epochs: int,
-    delta: float,
+    population: int, batch_size: int, *, noise_multiplier: float, epochs: int, delta: float
 ) -> tuple[SamplingRow, ...]:
     """Return epsilon of the same training run under every way to draw its batches.
 
-    Parameters
-    ----------
-    population : int
-        Number of records.
-    batch_size : int
-        Of a batch, at most ``population``.
-    noise_multiplier : float
-        Of the noise added to each batch, in (0, inf).
-    epochs : int
-        Passes over the data, at least 1.
-    delta : float
-        In (0, 1).
+    Args:
+        population: Number of records.
+        batch_size: Of a batch, at most ``population``.
+        noise_multiplier: Of the noise added to each batch, in (0, inf).
+        epochs: Passes over the data, at least 1.
+        delta: In (0, 1).
 
-    Returns
-    -------
-    tuple of SamplingRow
+    Returns:
         With ``sampling``, ``label``, ``adjacency`` and ``lower`` and ``upper`` ends of epsilon: for
         "fixed_size" where one record is replaced, which hides it behind half the noise; for
         "shuffled" where one contributes nothing instead; for the others where one is there or not.
         "truncated_poisson" has batches of up to 10 standard deviations more than ``batch_size``.
 
-    Examples
-    --------
     >>> rows = compare_samplings(60_000, 600, noise_multiplier=1.0, epochs=1, delta=1e-5)
     >>> [(row.sampling, round(row.upper, 3)) for row in rows[:3]]
     [('poisson', 0.718), ('truncated_poisson', 0.718), ('balls_in_bins', 0.621)]
@@ -330,7 +295,7 @@ def compare_samplings(
     size, passes = integer_of(batch_size, "batch_size", 1), integer_of(epochs, "epochs", 1)
     if size > records:
         raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
-    noise = real_of(noise_multiplier, "noise_multiplier", "a number in (0, inf)")
+    noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     base, batches, rate = Gaussian(noise), -(-records // size), size / records
     steps = math.ceil(passes * records / size)
     limit = min(size + math.ceil(_DEVIATIONS * math.sqrt(size)), records)
@@ -362,30 +327,18 @@ def plot_comparison(
 ) -> Axes:
     """Draw what was compared against the number of steps or epochs, on logarithmic axes.
 
-    Parameters
-    ----------
-    places : sequence of int
-        Steps, or epochs for `compare_samplings`, rising.
-    rows : sequence of sequence of rows
-        What `compare` or `compare_samplings` returned for each; of `compare` all of one kind.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure.
+    Args:
+        places: Steps, or epochs for `compare_samplings`, rising.
+        rows: What `compare` or `compare_samplings` returned for each; of `compare` all of one kind.
+        ax: Where to draw; by default a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
+    Returns:
         With a line for each method that gives anything, which ends where the method gives nothing;
         or for each way to draw batches, filled between the ends of a wide bracket.
 
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    ValueError
-        If the lengths differ.
+    Raises:
+        ImportError: Without matplotlib.
 
-    Examples
-    --------
     >>> steps = [10, 100, 1000]
     >>> rows = [compare(0.01, 2.0, count, delta=1e-5) for count in steps]
     >>> axes = plot_comparison(steps, rows)  # doctest: +SKIP

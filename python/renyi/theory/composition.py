@@ -2,15 +2,7 @@
 
 Every mechanism may be chosen in the light of what the others released unless "independent" is said.
 The adjacency is that of the guarantees put in. What is handed out is rounded to the safe side.
-
-Examples
---------
->>> total = advanced_composition(0.017, 1e-6, delta=1e-8, count=100)
->>> round(total.epsilon, 3), f"{total.delta:.2e}"
-(0.938, '2.00e-06')
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable
@@ -22,8 +14,9 @@ import numpy.typing as npt
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
 from renyi._search import least_value
 from renyi._validation import (
+    BETWEEN,
     FINITE_NON_NEGATIVE,
-    Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     number_in,
@@ -46,7 +39,6 @@ __all__ = [
 __dir__ = __all__.copy
 
 Form = Literal["independent", "adaptive", "sharp"]
-_OPEN = Range(0.0, 1.0, "()")
 _LOG_2 = math.log(2.0)
 _RTOL = 1e-8  # of what the accountant answers, the least it takes
 
@@ -54,28 +46,14 @@ _RTOL = 1e-8  # of what the accountant answers, the least it takes
 def basic_composition(
     epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0, count: npt.ArrayLike = 1
 ) -> Guarantee:
-    """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums.
+    """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums, rounded up.
 
-    Parameters
-    ----------
-    epsilon : array_like of float
-        In [0, inf].
-    delta : array_like of float
-        In [0, 1].
-    count : array_like of int
-        How often each is used; the three broadcast.
+    Args:
+        epsilon, delta: In [0, inf] and [0, 1].
+        count: How often each is used; the three broadcast.
 
-    Returns
-    -------
-    Guarantee
-        Both rounded up, delta at most 1.
+    Source: "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
-
-    Examples
-    --------
     >>> total = basic_composition([0.5, 0.25], [1e-6, 0.0], [2, 4])
     >>> round(total.epsilon, 12), round(total.delta, 12)
     (2.0, 2e-06)
@@ -106,32 +84,19 @@ def _total(counts: list[float], values: list[float]) -> float:
 
 
 def mean_loss_bound(epsilon: float, *, sharp: bool = True, both: bool = False) -> float:
-    """Bound the mean of the privacy loss of an epsilon-private mechanism.
+    """Bound the mean of the privacy loss of an epsilon-private mechanism, rounded up.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf].
-    sharp : bool
-        The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
-        a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
-        epsilon^2 / log 2.
-    both : bool
-        Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or epsilon (exp(epsilon)
-        - 1).
+    Args:
+        epsilon: In [0, inf].
+        sharp: The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
+            a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
+            epsilon^2 / log 2.
+        both: Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or epsilon times
+            exp(epsilon) - 1.
 
-    Returns
-    -------
-    float
-        Rounded up.
+    Source: "A Tail of Two Densities", Claims 11 and 12; the sharp one is the divergence of the
+    two-point pair that dominates all others (Kairouz, Oh, Viswanath 2015).
 
-    References
-    ----------
-    "A Tail of Two Densities", Claims 11 and 12; the sharp one is the divergence of the two-point
-    pair that dominates all others (Kairouz, Oh, Viswanath 2015).
-
-    Examples
-    --------
     >>> round(mean_loss_bound(0.5), 4), round(mean_loss_bound(0.5, sharp=False), 4)
     (0.1225, 0.3244)
     """
@@ -164,52 +129,34 @@ def advanced_composition(
 ) -> Guarantee:
     """Compose by the concentration of the privacy loss around its mean.
 
-    Parameters
-    ----------
-    epsilon : array_like of float
-        In [0, inf).
-    slack : float, optional
-        The probability beta, in (0, 1), with which the loss may exceed the new epsilon.
-    target_epsilon : float, optional
-        The new epsilon itself, in [0, inf]. One of both has to be given.
-    delta : array_like of float
-        In [0, 1].
-    count : array_like of int
-        How often each is used; broadcasts with ``epsilon`` and ``delta``.
-    form : {"adaptive", "independent", "sharp"}
-        With a = `mean_loss_bound` without ``sharp``: sum a_i + sqrt(2 log(1/beta) sum w_i^2) where
-        w = epsilon + a for "adaptive" and w = epsilon for "independent", which is stated for
-        mechanisms chosen beforehand. "sharp" is the latter with the sharp a, and holds for adaptive
-        choices too: a loss given the past lies in an interval of length 2 epsilon.
+    Args:
+        epsilon: In [0, inf).
+        slack: The probability beta, in (0, 1), with which the loss may exceed the new epsilon.
+        target_epsilon: The new epsilon itself, in [0, inf]. One of both has to be given.
+        delta: In [0, 1].
+        count: How often each is used; broadcasts with ``epsilon`` and ``delta``.
+        form ({"adaptive", "independent", "sharp"}): With a = `mean_loss_bound` without ``sharp``:
+            sum a_i + sqrt(2 log(1/beta) sum w_i^2) where w = epsilon + a for "adaptive" and w =
+            epsilon for "independent", which is stated for mechanisms chosen beforehand. "sharp" is
+            the latter with the sharp a, and holds for adaptive choices too: a loss given the past
+            lies in an interval of length 2 epsilon.
 
-    Returns
-    -------
-    Guarantee
+    Returns:
         Rounded up: that epsilon, and beta + sum delta_i, at most 1. With a target beta is
         exp(-(target - sum a_i)^2 / (2 sum w_i^2)), and 1 where the target is below the mean.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claims 14 and 17 (independent), 16 and 18 (adaptive); (6.99).
+    Source: "A Tail of Two Densities", Claims 14 and 17 (independent), 16 and 18 (adaptive); (6.99).
 
-    Examples
-    --------
     >>> for form in "independent", "adaptive", "sharp":
     ...     print(f"{advanced_composition(0.1, 1e-6, count=100, form=form).epsilon:.3f}")
     6.308
     6.861
     5.756
-    >>> f"{advanced_composition(0.1, target_epsilon=6.862, count=100).delta:.2e}"
-    '9.96e-07'
     """
-    if (slack is None) == (target_epsilon is None):
-        raise ValueError(
-            "slack must be given if target_epsilon is not, and only then, "
-            f"got slack={slack!r}, target_epsilon={target_epsilon!r}"
-        )
+    check_one_missing(slack=slack, target_epsilon=target_epsilon)
     steps = _steps(epsilon, delta, count, form)
     if slack is not None:
-        beta = number_in(slack, "slack", _OPEN)
+        beta = number_in(slack, "slack", BETWEEN)
         target = above(steps.mean + steps.deviation * math.sqrt(-2.0 * math.log(beta)))
     else:
         target = epsilon_of(target_epsilon, "target_epsilon")
@@ -253,41 +200,28 @@ class Split(NamedTuple):
 
 
 def best_split(
-    epsilon_at: Callable[[float], float],
-    delta: float,
-    count: int,
-    *,
-    form: Form = "adaptive",
+    epsilon_at: Callable[[float], float], delta: float, count: int, *, form: Form = "adaptive"
 ) -> Split:
     """Divide delta between the mechanisms and the concentration of their loss, at least epsilon.
 
-    Parameters
-    ----------
-    epsilon_at : callable
-        The epsilon of one mechanism at a given delta in (0, 1): its privacy curve, or an upper
-        bound.
-    delta : float
-        Of the composition, in (0, 1).
-    count : int
-        Number of uses, at least 1.
-    form : {"adaptive", "independent", "sharp"}
-        As in `advanced_composition`.
+    Args:
+        epsilon_at: The epsilon of one mechanism at a given delta in (0, 1): its privacy curve, or
+            an upper bound.
+        delta: Of the composition, in (0, 1).
+        count: Number of uses, at least 1.
+        form ({"adaptive", "independent", "sharp"}): As in `advanced_composition`.
 
-    Returns
-    -------
-    Split
+    Returns:
         Each mechanism may use ``step_delta`` = (delta - slack)/count, rounded down. The search may
         miss the best division by a little; what it returns is a guarantee.
 
-    Examples
-    --------
     >>> from renyi import special
     >>> curve = lambda delta: float(special.gaussian_epsilon_upper(0.02, delta))
     >>> best = best_split(curve, 1e-5, 100)
     >>> round(best.epsilon, 3), round(best.slack / best.delta, 3)
     (5.29, 0.352)
     """
-    delta = number_in(delta, "delta", _OPEN)
+    delta = number_in(delta, "delta", BETWEEN)
     uses = count_above(count, "count")
 
     def split(share: float) -> Split:
@@ -317,47 +251,28 @@ def optimal_composition(
 
     The yardstick of all others: no bound from epsilon and delta alone is smaller.
 
-    Parameters
-    ----------
-    epsilon : float
-        Of each, in [0, inf).
-    count : int
-        From 0 to 1e9.
-    delta : float
-        Of each, in [0, 1].
-    target_epsilon : float, optional
-        Of the composition, in [0, inf].
-    target_delta : float, optional
-        Of the composition, in [0, 1]. One of both has to be given.
+    Args:
+        epsilon: Of each, in [0, inf).
+        count: From 0 to 1e9.
+        delta: Of each, in [0, 1].
+        target_epsilon: Of the composition, in [0, inf].
+        target_delta: Of the composition, in [0, 1]. One of both has to be given.
 
-    Returns
-    -------
-    Guarantee
+    Returns:
         Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more for more of them and
         where the target is next to the largest loss or ``epsilon`` next to 0; an epsilon is
         infinite where the probability that a mechanism fails exceeds the target.
 
-    Notes
-    -----
     The worst case is ``count`` coins of bias exp(epsilon)/(1 + exp(epsilon)), revealed outright
     with probability delta each. It covers adaptive choices, and `renyi.PLDAccountant` composes it.
 
-    References
-    ----------
-    Kairouz, Oh, Viswanath 2015, "The Composition Theorem for Differential Privacy", Theorem 3.3.
+    Source: Kairouz, Oh, Viswanath 2015, "The Composition Theorem for Differential Privacy", Theorem
+    3.3.
 
-    Examples
-    --------
-    >>> f"{optimal_composition(0.1, 100, target_epsilon=4.0).delta:.4e}"
-    '3.4223e-05'
     >>> round(optimal_composition(0.1, 100, target_delta=1e-6).epsilon, 4)
     4.7746
     """
-    if (target_epsilon is None) == (target_delta is None):
-        raise ValueError(
-            "target_epsilon must be given if target_delta is not, and only then, "
-            f"got target_epsilon={target_epsilon!r}, target_delta={target_delta!r}"
-        )
+    check_one_missing(target_epsilon=target_epsilon, target_delta=target_delta)
     each, failing = number_in(epsilon, "epsilon", FINITE_NON_NEGATIVE), delta_of(delta)
     worst = ApproxDP(each, failing) if failing else PureDP(each)
     together = PLDAccountant().compose(worst, uses_of(count))

@@ -6,8 +6,6 @@ and more digits decides elsewhere. `renyi.special.log_a` is some hundred times f
 few units in the last place.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any
@@ -26,31 +24,21 @@ __dir__ = __all__.copy
 def log_a_rounded(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
     """Return log A(alpha), correctly rounded.
 
-    Parameters
-    ----------
-    q, sigma, alpha : array_like
-        Sampling rate, noise multiplier and order as for `renyi.special.log_a`, real.
+    Args:
+        q, sigma, alpha: Sampling rate, noise multiplier and order as for `renyi.special.log_a`,
+            real.
 
-    Returns
-    -------
-    float or ndarray
-        The doubles nearest to the exact values; NaN outside the domain.
+    Returns:
+        float or ndarray: The doubles nearest to the exact values; NaN outside the domain.
 
-    Raises
-    ------
-    ImportError
-        If more digits are needed and python-flint is missing: outside of orders above 1, rates in
-        [1e-12, 1) and noise in [0.05, 1e6], and at few points inside.
-    ArithmeticError
-        If 8192 bits do not decide, or would take too long.
+    Raises:
+        ImportError: If more digits are needed and python-flint is missing: outside of orders above
+            1, rates in [1e-12, 1) and noise in [0.05, 1e6], and at few points inside.
+        ArithmeticError: If 8192 bits do not decide, or would take too long.
 
-    References
-    ----------
-    Ziv, "Fast evaluation of elementary mathematical functions with correctly rounded last bit",
-    ACM Transactions on Mathematical Software 17 (3), 1991.
+    Source: Ziv, "Fast evaluation of elementary mathematical functions with correctly rounded last
+    bit", ACM Transactions on Mathematical Software 17 (3), 1991.
 
-    Examples
-    --------
     >>> log_a_rounded(0.01, 1.0, 2.0)
     0.00017181342207454794
     """
@@ -60,27 +48,17 @@ def log_a_rounded(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) 
 def rdp_rounded(q: npt.ArrayLike, sigma: npt.ArrayLike, alpha: npt.ArrayLike) -> Any:
     """Return the Rényi divergence log A(alpha)/(alpha - 1), alpha >= 1, correctly rounded.
 
-    Parameters
-    ----------
-    q, sigma, alpha : array_like
-        As for `renyi.special.rdp_sampled_gaussian`.
+    Args:
+        q, sigma, alpha: As for `renyi.special.rdp_sampled_gaussian`.
 
-    Returns
-    -------
-    float or ndarray
-        As for `log_a_rounded`.
+    Returns:
+        float or ndarray: As for `log_a_rounded`.
 
-    Raises
-    ------
-    ImportError, ArithmeticError
-        As for `log_a_rounded`.
+    Raises:
+        ImportError, ArithmeticError: As for `log_a_rounded`.
 
-    References
-    ----------
-    As for `log_a_rounded`.
+    Source: As for `log_a_rounded`.
 
-    Examples
-    --------
     >>> rdp_rounded(0.2, 4.0, 4.0)
     0.005262844037639987
     """

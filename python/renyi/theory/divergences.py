@@ -18,12 +18,6 @@ line: differences and determinants of two of them are multiples of those of P an
 Invertible maps keep divergences, so most families are gamma distributions in disguise. The others
 add a term in closed form (normal, Laplace, Pareto), or have one of their own (logistic, uniform,
 Cramér). `ExponentialFamily` takes any other by its A.
-
-Examples
---------
->>> p, q = Distribution("laplace", 1.0, 2.0), Distribution("laplace", 0.0, 2.0)
->>> renyi_divergence(p, q, [1.0, 2.0]).round(6)
-array([0.106531, 0.200304])
 """
 
 from __future__ import annotations
@@ -36,6 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._validation import Range, number_in, numbers_of, one_of
 from renyi.theory._bregman import (
     Array,
@@ -63,15 +58,10 @@ Check = Callable[[Any, str], Any]
 class Distribution:
     """A member of one of the families of `FAMILIES`.
 
-    Parameters
-    ----------
-    family : str
-        A key of `FAMILIES`.
-    *values, **named
-        The parameters, by position or by name.
+    Args:
+        family: A key of `FAMILIES`.
+        *values, **named: The parameters, by position or by name.
 
-    Notes
-    -----
     Locations are in [-1e100, 1e100], scales, shapes and rates in [1e-100, 1e100] (of the inverse
     Gaussian in [1e-40, 1e40]). For alpha > 1 the divergence is finite if
 
@@ -99,8 +89,6 @@ class Distribution:
 
     For alpha < 1 it is finite unless the supports are disjoint.
 
-    Examples
-    --------
     >>> Distribution("gaussian", 1.0, sigma=2.0)
     Distribution('gaussian', mean=1.0, sigma=2.0)
     """
@@ -122,8 +110,7 @@ class Distribution:
         checked = tuple(check(given[name], name) for name, check in row.fields.items())
         if row.check is not None:
             row.check(*checked)
-        object.__setattr__(self, "family", family)
-        object.__setattr__(self, "parameters", checked)
+        set_fields(self, family=family, parameters=checked)
 
     def __getattr__(self, name: str) -> Any:
         fields = tuple(FAMILIES[self.family].fields) if not name.startswith("_") else ()
@@ -140,30 +127,20 @@ class Distribution:
 class ExponentialFamily:
     """Density h(x) exp(theta . T(x) - A(theta)), given by A.
 
-    Parameters
-    ----------
-    natural : sequence of float
-        The natural parameter theta.
-    log_partition : callable
-        A, of an array of shape (n,); convex, and inf outside the natural domain. Both
-        distributions must have the same function.
-    mean : callable, optional
-        The gradient of A, an array of shape (n,): the mean of T. Needed for alpha = 1 alone.
+    Args:
+        natural: The natural parameter theta.
+        log_partition: A, of an array of shape (n,); convex, and inf outside the natural domain.
+            Both distributions must have the same function.
+        mean: The gradient of A, an array of shape (n,): the mean of T. Needed for alpha = 1 alone.
 
-    Raises
-    ------
-    TypeError, ValueError
-        On other types; when a divergence of order 1 is asked for without ``mean``.
+    Raises:
+        TypeError, ValueError: On other types; when a divergence of order 1 is asked for without
+            ``mean``.
 
-    Notes
-    -----
     The divergence is (A(a theta_p + (1-a) theta_q) - a A(theta_p) - (1-a) A(theta_q)) / (a - 1),
     infinite where the first argument leaves the domain. Computed as it stands: the absolute error
     is about that of A's values times max(a, 1)/|a - 1|. The named families have better.
 
-    Examples
-    --------
-    >>> import math
     >>> def log_partition(theta): return math.exp(theta[0])  # Poisson, theta = log(mean)
     >>> p, q = (ExponentialFamily([math.log(m)], log_partition) for m in (2.0, 1.0))
     >>> round(float(renyi_divergence(p, q, 2.0)), 12)
@@ -175,7 +152,7 @@ class ExponentialFamily:
     mean: Callable[[Array], Array] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "natural", _vector(self.natural, "natural"))
+        set_fields(self, natural=_vector(self.natural, "natural"))
         for name in ("log_partition", "mean"):
             value = getattr(self, name)
             if not callable(value) and not (value is None and name == "mean"):
@@ -201,44 +178,23 @@ def renyi_divergence(
 ) -> npt.NDArray[np.float64] | np.float64:
     """Return the Rényi divergence of order alpha of p from q, log E_q[(p/q)^alpha] / (alpha - 1).
 
-    Parameters
-    ----------
-    p, q : Distribution or ExponentialFamily
-        Of one family. Those that one invertible map takes into one family count as such: Rayleigh
-        and half-normal are both chi distributions.
-    alpha : array_like
-        Orders in (0, 1e12]; at 1 the Kullback-Leibler divergence, the limit.
+    Args:
+        p, q: Of one family. Those that one invertible map takes into one family count as such:
+            Rayleigh and half-normal are both chi distributions.
+        alpha: Orders in (0, 1e12]; at 1 the Kullback-Leibler divergence, the limit.
 
-    Returns
-    -------
-    ndarray or numpy.float64
+    Returns:
         Of the shape of alpha, in nats; inf where it is infinite.
 
-    Raises
-    ------
-    TypeError
-        If p or q is no distribution, or alpha not of real numbers.
-    ValueError
-        If p and q are of different families, or an order is not in (0, 1e12].
-
-    Notes
-    -----
     A nearest value, not a bound. Over 55,000 random pairs and orders, near 1 and for parameters
     equal but for 1e-12 of themselves too, the relative error against 80-digit arithmetic was below
     5e-12 (1 + c), c the change of the divergence for a change of a parameter, both relative; c is
     large next to the order at which the divergence becomes infinite. For the beta distribution it
     was below 1e-10, the largest beside parameters of 0.001.
 
-    References
-    ----------
-    Gil, Alajaji, Linder 2013, Information Sciences 249 (the closed forms). van Erven, Harremoës
-    2014, arXiv 1206.2459, Theorem 30 (the form used).
+    Source: Gil, Alajaji, Linder 2013, Information Sciences 249 (the closed forms). van Erven,
+    Harremoës 2014, arXiv 1206.2459, Theorem 30 (the form used).
 
-    Examples
-    --------
-    >>> p, q = Distribution("gaussian", 1.0, 2.0), Distribution("gaussian", 0.0, 2.0)
-    >>> float(renyi_divergence(p, q, 4.0))
-    0.5
     >>> p, q = Distribution("exponential", 1.0), Distribution("exponential", 2.0)
     >>> renyi_divergence(p, q, [0.5, 1.0, 2.0, 3.0])
     array([0.11778304, 0.30685282,        inf,        inf])

@@ -4,13 +4,9 @@ Divergences of finite distributions are rounded up. Those of densities are integ
 with an estimate of the error, no bounds. `renyi.pairs.Composition` bounds hockey-stick divergences
 of either.
 
-Examples
---------
 >>> round(finite_divergence([0.9, 0.1], [0.1, 0.9], 2.0), 4)
 2.0932
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
@@ -20,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import Range, number_in, numbers_of, one_of, real_of
+from renyi._validation import POSITIVE, Range, number_in, numbers_of, one_of, real_of
 
 __all__ = [
     "density_divergence",
@@ -41,29 +37,21 @@ _PANELS = (32, 64)  # between neighbouring breaks
 def finite_divergence(p: npt.ArrayLike, q: npt.ArrayLike, alpha: float) -> float:
     """Return the Rényi divergence D_alpha(p || q) of two finite distributions.
 
-    Parameters
-    ----------
-    p, q : array_like of shape (n,)
-        Probabilities, of sum 1 to 1e-9; p by q[k] for the same outcome.
-    alpha : float
-        In (0, inf]; at 1 the Kullback-Leibler divergence, at inf the largest log(p/q).
+    Args:
+        p, q (array_like of shape (n,)): Probabilities, of sum 1 to 1e-9; p by q[k] for the same
+            outcome.
+        alpha: In (0, inf]; at 1 the Kullback-Leibler divergence, at inf the largest log(p/q).
 
-    Returns
-    -------
-    float
-        Rounded up, of the numbers given, without dividing them by their sum, by about
-        1e-14/|alpha - 1| next to 1; infinite where for alpha >= 1 an outcome of p has no
-        probability in q, for alpha < 1 if they share none.
+    Returns:
+        Rounded up, of the numbers given, without dividing them by their sum, by about 1e-14/|alpha
+        - 1| next to 1; infinite where for alpha >= 1 an outcome of p has no probability in q, for
+        alpha < 1 if they share none.
 
-    Examples
-    --------
     >>> round(finite_divergence([0.9, 0.1], [0.1, 0.9], 2.0), 4)
     2.0932
     """
     first, second = _two(p, q)
-    order = real_of(alpha, "alpha", "a number in (0, inf]")
-    if not order > 0.0:
-        raise ValueError(f"alpha must be a number in (0, inf], got {alpha!r}")
+    order = number_in(alpha, "alpha", POSITIVE)
     if order >= 1.0 and bool(np.any((first > 0.0) & (second == 0.0))):
         return math.inf
     shared = (first > 0.0) & (second > 0.0)
@@ -77,9 +65,8 @@ def finite_divergence(p: npt.ArrayLike, q: npt.ArrayLike, alpha: float) -> float
         return float(np.max(loss)) + slack
     if order == 1.0:
         terms = first[shared] * loss
-        return (
-            math.fsum(terms) + math.fsum(first[shared]) * slack + 2.0**-50 * math.fsum(abs(terms))
-        )
+        wide = math.fsum(first[shared]) * slack + 2.0**-50 * math.fsum(abs(terms))
+        return math.fsum(terms) + wide
     exponents = log_q + order * loss if order > 1.0 else order * log_p + (1.0 - order) * log_q
     top = float(np.max(exponents))
     total = top + math.log(math.fsum(np.exp(exponents - top)))
@@ -110,25 +97,14 @@ class Integral(NamedTuple):
 def density_divergence(
     log_p: Density, log_q: Density, alpha: float, *, breaks: Sequence[float]
 ) -> Integral:
-    """Integrate the Rényi divergence of two densities of one variable.
+    """Integrate the Rényi divergence of two densities of one variable, and estimate the error.
 
-    Parameters
-    ----------
-    log_p, log_q : callable
-        Logarithms of the densities, of arrays; -inf where a density is 0.
-    alpha : float
-        In (0, inf), not 1.
-    breaks : sequence of float
-        Rising; from where to where there is anything to integrate, and where the densities are not
-        smooth in between.
+    Args:
+        log_p, log_q: Logarithms of the densities, of arrays; -inf where a density is 0.
+        alpha: In (0, inf), not 1.
+        breaks: Rising; from where to where there is anything to integrate, and where the densities
+            are not smooth in between.
 
-    Returns
-    -------
-    Integral
-        D_alpha(p || q), and an estimate of its error.
-
-    Examples
-    --------
     >>> def laplace(mean):
     ...     return lambda x: -np.abs(x - mean) - np.log(2.0)
     >>> found = density_divergence(laplace(1.0), laplace(0.0), 2.0, breaks=[-40, 0, 1, 40])
@@ -159,13 +135,11 @@ def _grid(breaks: Sequence[float], panels: int) -> tuple[Array, Array]:
     if (
         len(shape) != 1
         or len(ends) < 2
-        or not np.isfinite(ends).all()
-        or (np.diff(ends) <= 0).any()
+        or not (np.isfinite(ends).all() and (np.diff(ends) > 0).all())
     ):
         raise ValueError(f"breaks must be at least two rising finite numbers, got {breaks!r}")
-    edges = np.concatenate(
-        [np.linspace(a, b, panels + 1)[:-1] for a, b in pairwise(ends)] + [ends[-1:]]
-    )
+    inner = [np.linspace(a, b, panels + 1)[:-1] for a, b in pairwise(ends)]
+    edges = np.concatenate([*inner, ends[-1:]])
     half, middle = 0.5 * np.diff(edges), 0.5 * (edges[1:] + edges[:-1])
     x = middle[:, None] + half[:, None] * _NODES
     return x.ravel(), (half[:, None] * _WEIGHTS).ravel()
@@ -186,29 +160,19 @@ def _logs(log_density: Density, x: Array) -> Array:
 def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: float) -> float:
     """Bound the divergence of two mixtures with the same weights by those of the components.
 
-    Parameters
-    ----------
-    divergences : array_like of shape (n,)
-        Upper bounds of D_alpha(p_i || q_i), in [0, inf].
-    weights : array_like of shape (n,)
-        Non-negative, of sum 1.
-    alpha : float
-        In (0, 1e12].
+    Args:
+        divergences (array_like of shape (n,)): Upper bounds of D_alpha(p_i || q_i), in [0, inf].
+        weights (array_like of shape (n,)): Non-negative, of sum 1.
+        alpha: In (0, 1e12].
 
-    Returns
-    -------
-    float
+    Returns:
         log(sum_i w_i e^((alpha-1) D_i)) / (alpha-1), at 1 the mean of the D_i, rounded up: an upper
         bound of D_alpha(sum_i w_i p_i || sum_i w_i q_i), attained if the component can be told from
         the outcome. It is at most the largest D_i, which bounds the divergence as well.
 
-    References
-    ----------
-    van Erven, Harremoës 2014, arXiv 1206.2459, Theorems 9 (data processing) and 13 (joint
+    Source: van Erven, Harremoës 2014, arXiv 1206.2459, Theorems 9 (data processing) and 13 (joint
     quasi-convexity).
 
-    Examples
-    --------
     The means of (0.9, 0.1), (0.1, 0.9) and of (0.1, 0.9), (0.9, 0.1) are equal; the components are
     not, and no bound can tell from their divergences alone which components are meant.
 
@@ -216,8 +180,6 @@ def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: flo
     >>> apart = log(0.9**2 / 0.1 + 0.1**2 / 0.9)
     >>> round(mixture_bound([apart, apart], [0.5, 0.5], 2.0), 4)
     2.0932
-    >>> round(mixture_bound([apart, 0.0], [0.01, 0.99], 2.0), 4)
-    0.0687
     """
     found, shape = numbers_of(divergences, "divergences", 0.0, math.inf, "of numbers in [0, inf]")
     shares, other = numbers_of(weights, "weights", 0.0, 1.0, "of numbers in [0, 1]")
@@ -225,9 +187,7 @@ def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: flo
         raise ValueError(f"weights must be as many as divergences, got shapes {shape} and {other}")
     if abs(math.fsum(shares) - 1.0) > 1e-12:
         raise ValueError(f"weights must be of sum 1, got {math.fsum(shares)!r}")
-    order = real_of(alpha, "alpha", "a number in (0, 1e12]")
-    if not 0.0 < order <= 1e12:
-        raise ValueError(f"alpha must be a number in (0, 1e12], got {alpha!r}")
+    order = number_in(alpha, "alpha", Range(0.0, 1e12, "(]"))
     found, shares = found[shares > 0.0], shares[shares > 0.0]
     beta, largest = order - 1.0, float(found.max())
     if (beta >= 0.0 and largest == math.inf) or float(found.min()) == math.inf:
@@ -253,29 +213,16 @@ def _log_mean_exp(exponents: npt.NDArray[np.float64], weights: npt.NDArray[np.fl
 
 
 def kernel_contraction(kernel: npt.ArrayLike, epsilon: float) -> float:
-    """Return the contraction coefficient of E_g of a Markov kernel on a finite set.
+    """Return the contraction coefficient of E_g of a Markov kernel on a finite set, rounded up.
 
     ``max E_g(kernel[i], kernel[j])`` over pairs of rows: for ``epsilon = 0`` Dobrushin's.
 
-    Parameters
-    ----------
-    kernel : array_like
-        Square or not; rows of non-negative numbers that add up to 1 (to 1e-9).
-    epsilon : float
-        In [0, 700].
+    Args:
+        kernel: Square or not; rows of non-negative numbers that add up to 1 (to 1e-9).
+        epsilon: In [0, 700].
 
-    Returns
-    -------
-    float
-        In [0, 1], rounded up.
+    Source: Asoodeh, Diaz, Calmon 2020, arXiv 2001.06546, Theorem 2.
 
-    References
-    ----------
-    Asoodeh, Diaz, Calmon 2020, arXiv 2001.06546, Theorem 2.
-
-    Examples
-    --------
-    >>> import math
     >>> round(kernel_contraction([[0.75, 0.25], [0.25, 0.75]], math.log(2.0)), 6)
     0.25
     """
@@ -315,27 +262,19 @@ def f_divergence(
 ) -> float:
     """Return the f-divergence sum of q f(p/q) of two finite distributions.
 
-    Parameters
-    ----------
-    p, q : array_like of shape (n,)
-        Probabilities, of sum 1 to 1e-9; p by q[k] for the same outcome.
-    f : {"kl", "total_variation", "chi_squared", "squared_hellinger"} or callable
-        t log t, |t - 1|/2, (t - 1)^2, (sqrt(t) - 1)^2; or a convex function of t in [0, inf) with
-        f(1) = 0. ``lambda t: max(t - g, 0)`` is the hockey-stick divergence, of slope 1.
-    slope : float
-        The limit of f(t)/t of a callable, which outcomes without probability in q count by.
+    Args:
+        p, q (array_like of shape (n,)): Probabilities, of sum 1 to 1e-9; p by q[k] for the same
+            outcome.
+        f ({"kl", "total_variation", "chi_squared", "squared_hellinger"} or callable): t log t, |t -
+            1|/2, (t - 1)^2, (sqrt(t) - 1)^2; or a convex function of t in [0, inf) with f(1) = 0.
+            ``lambda t: max(t - g, 0)`` is the hockey-stick divergence, of slope 1.
+        slope: The limit of f(t)/t of a callable, which outcomes without probability in q count by.
 
-    Returns
-    -------
-    float
+    Returns:
         As accurate as f; infinite where the slope is and q lacks an outcome of p.
 
-    Examples
-    --------
     >>> round(f_divergence([0.9, 0.1], [0.5, 0.5], "total_variation"), 12)
     0.4
-    >>> round(f_divergence([0.9, 0.1], [0.5, 0.5], lambda t: max(t - 1.5, 0.0), slope=1.0), 12)
-    0.15
     """
     first, second = _two(p, q)
     function, steepest = _convex_of(f, slope)
@@ -354,28 +293,20 @@ def f_contraction(
 
     By the data-processing inequality it is at most 1.
 
-    Parameters
-    ----------
-    kernel : array_like
-        As in `kernel_contraction`.
-    f, slope
-        As in `f_divergence`.
+    Args:
+        kernel: As in `kernel_contraction`.
+        f, slope: As in `f_divergence`.
 
-    Returns
-    -------
-    lower, upper : float
-        The largest ratio found between laws on two points, and Dobrushin's coefficient, that of the
-        total variation, which no other f exceeds. They agree for the total variation; a binary
-        symmetric channel has 1 - 2 r above and (1 - 2 r)^2 below for Kullback-Leibler, chi-squared
-        and Hellinger divergences. Of the hockey-stick divergence `kernel_contraction` is the value.
+    Returns:
+        lower, upper: The largest ratio found between laws on two points, and Dobrushin's
+            coefficient, that of the total variation, which no other f exceeds. They agree for the
+            total variation; a binary symmetric channel has 1 - 2 r above and (1 - 2 r)^2 below for
+            Kullback-Leibler, chi-squared and Hellinger divergences. Of the hockey-stick divergence
+            `kernel_contraction` is the value.
 
-    References
-    ----------
-    Asoodeh, Diaz, Calmon 2020, arXiv 2001.06546; Cohen, Kemperman, Zbăganu 1998, "Comparisons of
-    Stochastic Matrices" (total variation is the largest).
+    Source: Asoodeh, Diaz, Calmon 2020, arXiv 2001.06546; Cohen, Kemperman, Zbăganu 1998,
+    "Comparisons of Stochastic Matrices" (total variation is the largest).
 
-    Examples
-    --------
     >>> lower, upper = f_contraction([[0.9, 0.1], [0.1, 0.9]], "kl")
     >>> round(lower, 3), round(upper, 3)
     (0.64, 0.8)

@@ -5,19 +5,7 @@ in both orders, the pair is (epsilon, delta)-indistinguishable; the converse cos
 `tail_from_guarantee`. A pair is two sequences of probabilities, or a `renyi.pairs.DominatingPair`,
 or that of a mechanism (`Mechanism.dominating_pair`). `renyi.pairs.DensityPair` takes log densities
 and integrates them piece by piece between the turning points of the loss, with certified bounds.
-
-Examples
---------
->>> from renyi.mechanisms import Laplace
->>> pair = Laplace(1.0).dominating_pair()
->>> round(indistinguishability(pair, epsilon=0.5).delta, 6)
-0.221199
->>> lower, upper = loss_tail([(pair, 16)], 4.5)
->>> round(lower, 3), round(upper, 3)
-(0.673, 0.673)
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
@@ -32,6 +20,7 @@ from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
     Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     number_in,
@@ -65,15 +54,6 @@ class Guarantee(NamedTuple):
     delta: float
 
 
-def check_one_given(epsilon: float | None, delta: float | None) -> None:
-    """Refuse both or none of epsilon and delta."""
-    if (epsilon is None) == (delta is None):
-        raise ValueError(
-            "epsilon must be given if delta is not, and only then, "
-            f"got epsilon={epsilon!r}, delta={delta!r}"
-        )
-
-
 def indistinguishability(
     pair: Pair, *, epsilon: float | None = None, delta: float | None = None
 ) -> Guarantee:
@@ -83,33 +63,23 @@ def indistinguishability(
     hockey-stick divergence sup over sets S of P(S) - exp(epsilon) Q(S), ``epsilon_bounds`` of the
     delta-approximate max divergence sup over S of log((P(S) - delta) / Q(S)).
 
-    Parameters
-    ----------
-    pair : (sequence of float, sequence of float) or DominatingPair
-        P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9, or what
-        `renyi.pairs` knows of two densities, or what `Mechanism.dominating_pair` returns.
-    epsilon : float, optional
-        Any number.
-    delta : float, optional
-        In [0, 1]. One of both has to be given.
+    Args:
+        pair: P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9, or what
+            `renyi.pairs` knows of two densities, or what `Mechanism.dominating_pair` returns.
+        epsilon: Any number.
+        delta: In [0, 1]. One of both has to be given.
 
-    Returns
-    -------
-    Guarantee
+    Returns:
         The other one is the larger one of both orders, rounded up: delta, or an epsilon >= 0,
         infinity where no epsilon will do.
 
-    References
-    ----------
-    Dwork, Roth 2014, Definition 3.8. (The supremum over sets; a maximum of
-    log((p(y) - delta) / q(y)) over points is something else, and smaller.)
+    Source: Dwork, Roth 2014, Definition 3.8. (The supremum over sets; a maximum of log((p(y) -
+    delta) / q(y)) over points is something else, and smaller.)
 
-    Examples
-    --------
     >>> round(indistinguishability(([0.4, 0.6], [0.6, 0.4]), delta=0.1).epsilon, 6)
     0.223144
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     forth = compiled_pair(_pair(pair))
     both = [Composition([(one, 1)]) for one in (forth, forth.reversed())]
     if epsilon is not None:
@@ -119,46 +89,29 @@ def indistinguishability(
 
 
 def loss_tail(
-    pair: Pair | list[tuple[Pair, int]],
-    epsilon: float,
-    *,
-    rtol: float = 1e-7,
+    pair: Pair | list[tuple[Pair, int]], epsilon: float, *, rtol: float = 1e-7
 ) -> tuple[float, float]:
     """Return bounds on P(L > epsilon), the chance that the privacy loss exceeds ``epsilon``.
 
     The worse of both orders is a delta for this epsilon, never below that of
     `indistinguishability`.
 
-    Parameters
-    ----------
-    pair : pair, or list of (pair, count)
-        As in `indistinguishability`, or the parts of a composition.
-    epsilon : float
-        Any number.
-    rtol : float
-        Aim for the relative width of the hockey-stick divergences used, in [1e-12, 1].
+    Args:
+        pair: As in `indistinguishability`, or the parts of a composition.
+        epsilon: Any number.
+        rtol: Aim for the relative width of the hockey-stick divergences used, in [1e-12, 1].
 
-    Returns
-    -------
-    lower, upper : float
-        Enclose the probability; of finite distributions they are roundings apart, and an outcome
-        whose loss is ``epsilon`` up to rounding counts in the upper one. Of others the upper end
-        holds for P(L >= epsilon), too, and is no better next to an atom.
+    Returns:
+        lower, upper: Enclose the probability; of finite distributions they are roundings apart, and
+            an outcome whose loss is ``epsilon`` up to rounding counts in the upper one. Of others
+            the upper end holds for P(L >= epsilon), too, and is no better next to an atom.
 
-    Notes
-    -----
     As a function of g = e^epsilon the hockey-stick divergence is convex, of slope -Q(L > epsilon)
     to the right and -Q(L >= epsilon) to the left, and P(L > epsilon) is its value plus g
     Q(L > epsilon). Secants on either side bound the slopes.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claims 1 and 2.
+    Source: "A Tail of Two Densities", Claims 1 and 2.
 
-    Examples
-    --------
-    >>> [round(loss_tail(([0.4, 0.6], [0.6, 0.4]), at)[1], 12) for at in (0.3, 0.41)]
-    [0.6, 0.0]
     >>> from renyi.mechanisms import Gaussian
     >>> lower, upper = loss_tail(Gaussian(1.0).dominating_pair(), 1.0)  # of a normal beyond 1/2
     >>> round(lower, 5), round(upper, 5)
@@ -200,13 +153,8 @@ def _discrete_tail(pair: DiscretePair, epsilon: float) -> tuple[float, float]:
 def _pair(pair: Any) -> DominatingPair | CompiledPair:
     if isinstance(pair, DominatingPair | CompiledPair):
         return pair
-    return discrete_pair(pair, "(p, q) or a DominatingPair")
-
-
-def discrete_pair(pair: Any, allowed: str = "(p, q)") -> DiscretePair:
-    """Return two sequences of probabilities, checked."""
     if not (isinstance(pair, tuple) and len(pair) == 2):
-        raise TypeError(f"pair must be {allowed}, got {pair!r}")
+        raise TypeError(f"pair must be (p, q) or a DominatingPair, got {pair!r}")
     return DiscretePair(*pair)
 
 
@@ -226,37 +174,28 @@ def common_part(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -
     exp(+-epsilon). An event may depend on a coin beside the outcome, so it is given by how much of
     the probability of each outcome it keeps.
 
-    Parameters
-    ----------
-    pair : (sequence of float, sequence of float)
-        P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9.
-    epsilon : float
-        In [0, inf].
+    Args:
+        pair: P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9.
+        epsilon: In [0, inf].
 
-    Returns
-    -------
-    CommonPart
+    Returns:
         ``delta`` is that of `indistinguishability`, rounded up. ``kept_p`` <= p and ``kept_q`` <= q
         are both of sum 1 - delta, and each is at most exp(epsilon) times the other, up to rounding:
         no events of greater probability do it. Divided by 1 - delta they are the laws given the
         events.
 
-    Notes
-    -----
     min(p, e^epsilon q) and min(q, e^epsilon p) do, but for their sums, 1 less the hockey-stick
     divergence of each order. The one of larger sum is moved towards e^-epsilon times the other.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claims 4, 5 and 7.
+    Source: "A Tail of Two Densities", Claims 4, 5 and 7.
 
-    Examples
-    --------
     >>> found = common_part(([0.4, 0.6], [0.6, 0.4]), 0.0)
     >>> round(found.delta, 12), found.kept_p.round(12).tolist()
     (0.2, [0.4, 0.4])
     """
-    given = discrete_pair(pair)
+    given = _pair(pair)
+    if not isinstance(given, DiscretePair):
+        raise TypeError(f"pair must be (p, q), got {pair!r}")
     p, q = np.array(given.p), np.array(given.q)
     bound = np.exp(min(epsilon_of(epsilon), 700.0))
     kept_p, kept_q = np.minimum(p, bound * q), np.minimum(q, bound * p)
@@ -274,26 +213,14 @@ def _lowered(kept: Masses, floor: Masses, total: float) -> Masses:
 
 
 def tail_from_guarantee(epsilon: float, delta: float, factor: float) -> float:
-    """Bound the tail of the privacy loss beyond ``factor * epsilon`` of a pair that is protected.
+    """Bound P(L > factor epsilon) by delta / (1 - exp((1 - factor) epsilon)), rounded up.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the pair satisfies, epsilon in (0, inf), delta in [0, 1].
-    factor : float
-        In (1, inf).
+    Args:
+        epsilon, delta: What the pair satisfies, epsilon in (0, inf), delta in [0, 1].
+        factor: In (1, inf).
 
-    Returns
-    -------
-    float
-        delta / (1 - exp((1 - factor) epsilon)), at most 1, rounded up.
+    Source: "A Tail of Two Densities", Claim 3.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claim 3.
-
-    Examples
-    --------
     >>> round(tail_from_guarantee(1.0, 1e-5, 2.0), 10)
     1.58198e-05
     """
@@ -306,26 +233,15 @@ def tail_from_guarantee(epsilon: float, delta: float, factor: float) -> float:
 
 
 def normal_tail_bound(t: float, form: NormalTail = "chernoff") -> float:
-    """Bound the probability that a standard normal exceeds ``t``.
+    """Bound the probability that a standard normal exceeds ``t``; at most 1, rounded up.
 
-    Parameters
-    ----------
-    t : float
-        In (0, inf); 0 is permitted with "half".
-    form : {"chernoff", "half", "mills"}
-        exp(-t^2/2); half of that; exp(-t^2/2) / (sqrt(2 pi) t), the smallest for t > 0.798.
+    Args:
+        t: In (0, inf); 0 is permitted with "half".
+        form ({"chernoff", "half", "mills"}): exp(-t^2/2); half of that; exp(-t^2/2) / (sqrt(2 pi)
+            t), the smallest for t > 0.798.
 
-    Returns
-    -------
-    float
-        At most 1, rounded up.
+    Source: "A Tail of Two Densities", Claim 8, inequalities (6.3) and (6.5).
 
-    References
-    ----------
-    "A Tail of Two Densities", Claim 8, inequalities (6.3) and (6.5).
-
-    Examples
-    --------
     >>> [f"{normal_tail_bound(3.0, form):.5f}" for form in ("chernoff", "half", "mills")]
     ['0.01111', '0.00555', '0.00148']
     """
@@ -340,29 +256,16 @@ def normal_tail_bound(t: float, form: NormalTail = "chernoff") -> float:
 
 
 def sum_tail_bound(t: float, bounds: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
-    """Bound the probability that a sum exceeds its mean by ``t``: exp(-t^2 / (2 sum b^2)).
+    """Bound the chance that a sum exceeds its mean by ``t``, exp(-t^2 / (2 sum b^2)), rounded up.
 
-    Parameters
-    ----------
-    t : float
-        In [0, inf).
-    bounds : array_like of float
-        ``b_i`` in [0, inf]: the i-th summand stays within ``b_i`` of some number (Hoeffding), or of
-        one that the summands before it determine (Azuma).
-    counts : array_like of int
-        How often each occurs.
+    Args:
+        t: In [0, inf).
+        bounds: ``b_i`` in [0, inf]: the i-th summand stays within ``b_i`` of some number
+            (Hoeffding), or of one that the summands before it determine (Azuma).
+        counts: How often each occurs.
 
-    Returns
-    -------
-    float
-        At most 1, rounded up.
+    Source: "A Tail of Two Densities", Claims 13 and 15.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claims 13 and 15.
-
-    Examples
-    --------
     >>> round(sum_tail_bound(30.0, 1.0, 100), 6)
     0.011109
     """

@@ -24,9 +24,6 @@ place of the record.
 Sordello, Bu, Dong 2021, arXiv 2106.11767, after Feldman, Mironov, Talwar, Thakurta 2018 (arXiv
 1808.06651) and Asoodeh, Diaz, Calmon 2020 (arXiv 2001.06546).
 
-Examples
---------
->>> import math
 >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0, noise="laplace")
 >>> scale = DecayingNoise(descent, c1=1e5, c2=2.0, power=1.0).scale(10**6)
 >>> delta = shuffled_pass(descent, 10**6, epsilon=1.0, scale=scale)
@@ -40,23 +37,26 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._engine import Pass, Schedule, step_divergence
+from renyi._fields import set_fields, set_numbers
 from renyi._search import smallest_argument
 from renyi._validation import (
+    PROBABILITY,
     Range,
-    check_two_given,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
     number_in,
     numbers_of,
-    probability_of,
+    one_of,
     real_of,
+    uses_of,
 )
 
 __all__ = [
@@ -77,54 +77,42 @@ MOST_STEPS = 2**53
 _LARGEST_SCALE = 1e150
 
 
+SCALES = Range(1e-75, 1e75)
+
+
 def positive_of(value: Any, name: str) -> float:
     """Return a number in [1e-75, 1e75]."""
-    return number_in(value, name, Range(1e-75, 1e75))
+    return number_in(value, name, SCALES)
 
 
 def steps_of(value: Any, name: str = "n") -> int:
     """Return an integer in [1, 2^53]."""
-    number = integer_of(value, name, 1)
-    if number > MOST_STEPS:
-        raise ValueError(f"{name} must be an integer in [1, 2^53], got {value!r}")
-    return number
+    return uses_of(value, name, 1, MOST_STEPS)
 
 
 def _noise_of(noise: Any) -> Noise:
-    if noise not in ("gaussian", "laplace"):
-        raise ValueError(f"noise must be 'gaussian' or 'laplace', got {noise!r}")
-    law: Noise = noise
-    return law
+    return one_of(noise, "noise", get_args(Noise))
 
 
 @dataclass(frozen=True)
 class NoisyDescent:
     """The descent ``w <- Proj_K(w - step_size * (gradient(w, batch) - Z))``, a batch a step.
 
-    Parameters
-    ----------
-    step_size : float
-        eta, in [1e-75, 1e75]; no more than ``2 / (smoothness + strong_convexity)``, see
-        `step_contraction`.
-    lipschitz : float
-        L, in [1e-75, 1e75]: gradients of two records at one point differ by at most 2L in L2 norm.
-        So it is for losses with gradients of at most L; a regulariser that is the same for all
-        records does not count.
-    diameter : float
-        Of the convex set K, in [1e-75, 1e75].
-    contraction : float
-        M, in [0, 1]: a step without noise multiplies distances by at most M; 1 for convex losses,
-        `step_contraction` for strongly convex ones.
-    noise : {"gaussian", "laplace"}
-        Law of Z: normal in every coordinate, or Laplace, which is for one dimension only. Its scale
-        (standard deviation; b of the density ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds
-        noise of ``step_size`` times it.
-    batch_size : int
-        Records of a batch, whose gradients are averaged; the same for every batch, none of them
-        used in two. At least 1.
+    Args:
+        step_size: eta, in [1e-75, 1e75]; no more than ``2 / (smoothness + strong_convexity)``, see
+            `step_contraction`.
+        lipschitz: L, in [1e-75, 1e75]: gradients of two records at one point differ by at most 2L
+            in L2 norm. So it is for losses with gradients of at most L; a regulariser that is the
+            same for all records does not count.
+        diameter: Of the convex set K, in [1e-75, 1e75].
+        contraction: M, in [0, 1]: a step without noise multiplies distances by at most M; 1 for
+            convex losses, `step_contraction` for strongly convex ones.
+        noise ({"gaussian", "laplace"}): Law of Z: normal in every coordinate, or Laplace, which is
+            for one dimension only. Its scale (standard deviation; b of the density
+            ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds noise of ``step_size`` times it.
+        batch_size: Records of a batch, whose gradients are averaged; the same for every batch, none
+            of them used in two. At least 1.
 
-    Examples
-    --------
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5)
     >>> descent.record_shift, descent.state_shift > 10.0
     (20.0, True)
@@ -140,11 +128,10 @@ class NoisyDescent:
     batch_size: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("step_size", "lipschitz", "diameter"):
-            object.__setattr__(self, name, positive_of(getattr(self, name), name))
-        object.__setattr__(self, "contraction", probability_of(self.contraction, "contraction"))
+        set_numbers(self, step_size=SCALES, lipschitz=SCALES, diameter=SCALES)
+        set_numbers(self, contraction=PROBABILITY)
         _noise_of(self.noise)
-        object.__setattr__(self, "batch_size", steps_of(self.batch_size, "batch_size"))
+        set_fields(self, batch_size=steps_of(self.batch_size, "batch_size"))
         if self.record_shift < SMALLEST:
             raise ValueError(
                 "batch_size must leave 2 lipschitz/batch_size at least 1e-75, got "
@@ -168,31 +155,18 @@ class NoisyDescent:
 
 
 def step_contraction(step_size: float, smoothness: float, strong_convexity: float) -> float:
-    """Return M, the Lipschitz constant of a gradient step.
+    """Return M, the Lipschitz constant of a gradient step, rounded up by two ulps at most.
 
     ``sqrt(1 - 2 eta beta rho / (beta + rho))`` for a loss that is beta-smooth and rho-strongly
     convex, as long as ``eta <= 2 / (beta + rho)``.
 
-    Parameters
-    ----------
-    step_size : float
-        eta, in [1e-75, 1e75] and at most ``2 / (smoothness + strong_convexity)``.
-    smoothness : float
-        beta, in [1e-75, 1e75]: the Lipschitz constant of the gradient.
-    strong_convexity : float
-        rho, in [0, smoothness].
+    Args:
+        step_size: eta, in [1e-75, 1e75] and at most ``2 / (smoothness + strong_convexity)``.
+        smoothness: beta, in [1e-75, 1e75]: the Lipschitz constant of the gradient.
+        strong_convexity: rho, in [0, smoothness].
 
-    Returns
-    -------
-    float
-        In [0, 1], rounded up by less than two units in the last place.
+    Source: Nesterov 2004, Theorem 2.1.12; Sordello, Bu, Dong 2021, arXiv 2106.11767.
 
-    References
-    ----------
-    Nesterov 2004, Theorem 2.1.12; Sordello, Bu, Dong 2021, arXiv 2106.11767.
-
-    Examples
-    --------
     >>> step_contraction(0.1, 1.0, 0.0)
     1.0
     >>> round(step_contraction(1.0, 0.5, 0.5), 6)
@@ -200,10 +174,7 @@ def step_contraction(step_size: float, smoothness: float, strong_convexity: floa
     """
     eta = positive_of(step_size, "step_size")
     beta = positive_of(smoothness, "smoothness")
-    allowed = f"a number in [0, {beta!r}], the smoothness"
-    rho = real_of(strong_convexity, "strong_convexity", allowed)
-    if not 0.0 <= rho <= beta:
-        raise ValueError(f"strong_convexity must be {allowed}, got {strong_convexity!r}")
+    rho = number_in(strong_convexity, "strong_convexity", Range(0.0, beta))
     exact_eta, exact_beta, exact_rho = Fraction(eta), Fraction(beta), Fraction(rho)
     if exact_eta * (exact_beta + exact_rho) > 2:
         raise ValueError(
@@ -223,38 +194,24 @@ def noise_divergence(noise: Noise, epsilon: float, distance: float, scale: float
     With ``r = distance / scale``, for the normal law ``Q(epsilon/r - r/2) - g Q(epsilon/r + r/2)``,
     Q being its upper tail, and for Laplace's ``max(0, 1 - exp((epsilon - r)/2))``.
 
-    Parameters
-    ----------
-    noise : {"gaussian", "laplace"}
-        The law; normal noise may have any dimension, with the distance in L2.
-    epsilon : float
-        In [0, inf].
-    distance : float
-        0 or in [1e-75, 1e151].
-    scale : float
-        Standard deviation, or b of the density ``exp(-|x|/b)/(2b)``; in [1e-75, 1e75].
+    Args:
+        noise ({"gaussian", "laplace"}): The law; normal noise may have any dimension, with the
+            distance in L2.
+        epsilon: In [0, inf].
+        distance: 0 or in [1e-75, 1e151].
+        scale: Standard deviation, or b of the density ``exp(-|x|/b)/(2b)``; in [1e-75, 1e75].
 
-    Returns
-    -------
-    float
+    Returns:
         In [0, 1], rounded up: relatively by less than 1e-14 where it is a normal number, and the
         smallest normal number where it would be below that.
 
-    References
-    ----------
-    Balle, Wang 2018, arXiv 1805.06530, Theorem 8; Sordello, Bu, Dong 2021, arXiv 2106.11767.
+    Source: Balle, Wang 2018, arXiv 1805.06530, Theorem 8; Sordello, Bu, Dong 2021, arXiv
+    2106.11767.
 
-    Examples
-    --------
     >>> round(noise_divergence("gaussian", 1.0, 1.0), 6)
     0.126937
     >>> noise_divergence("laplace", 1.0, 1.0)
     0.0
-    >>> descent = NoisyDescent(step_size=0.1, lipschitz=1.0, diameter=1.0)
-    >>> for shift in descent.record_shift, descent.state_shift:  # A and B
-    ...     print(round(noise_divergence(descent.noise, 1.0, shift, 4.0), 6))
-    0.00683
-    0.66786
     """
     law, allowed = _noise_of(noise), "0 or a number in [1e-75, 1e151]"
     shift = real_of(distance, "distance", allowed)
@@ -277,28 +234,18 @@ class DecayingNoise:
     although the noise gets less: `shuffled_limit`. With a > 1, 1 - B_j has a finite sum, and so
     delta of an online pass.
 
-    Parameters
-    ----------
-    descent : NoisyDescent
-        The pass they are for; its contraction must not be 0.
-    c1 : float
-        C1, in [1e-75, 1e75]: the larger, the more noise.
-    c2 : float
-        C2, in [1, 1e75] for Laplace and [0, 1e75] for Gaussian noise: the larger, the less noise at
-        first. Laplace noise needs ``c2 >= exp(epsilon/2)`` for a contraction coefficient above 0
-        from the first step on.
-    power : float
-        a, in [1, 100]; delta stays above 0 in the limit for a > 1 only.
-    factor : float
-        In [1e-75, 1e75].
+    Args:
+        descent: The pass they are for; its contraction must not be 0.
+        c1: C1, in [1e-75, 1e75]: the larger, the more noise.
+        c2: C2, in [1, 1e75] for Laplace and [0, 1e75] for Gaussian noise: the larger, the less
+            noise at first. Laplace noise needs ``c2 >= exp(epsilon/2)`` for a contraction
+            coefficient above 0 from the first step on.
+        power: a, in [1, 100]; delta stays above 0 in the limit for a > 1 only.
+        factor: In [1e-75, 1e75].
 
-    Examples
-    --------
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5).scales(3).round(4)
     array([27.1738, 27.1738, 27.1738])
-    >>> round(DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5).scale(10_000), 4)
-    13.3882
     """
 
     descent: NoisyDescent
@@ -311,14 +258,8 @@ class DecayingNoise:
         if self.descent.state_shift == 0.0:
             raise ValueError("descent must have a contraction above 0, got 0.0")
         least = 1.0 if self.descent.noise == "laplace" else 0.0
-        for name, low, high in (("c2", least, LARGEST), ("power", 1.0, 100.0)):
-            allowed = f"a number in [{low:g}, {high:g}]"
-            value = real_of(getattr(self, name), name, allowed)
-            if not low <= value <= high:
-                raise ValueError(f"{name} must be {allowed}, got {value!r}")
-            object.__setattr__(self, name, value)
-        for name in ("c1", "factor"):
-            object.__setattr__(self, name, positive_of(getattr(self, name), name))
+        set_numbers(self, c2=Range(least, LARGEST), power=Range(1.0, 100.0), c1=SCALES)
+        set_numbers(self, factor=SCALES)
         first, last = self.scale(1), self.scale(MOST_STEPS)
         if not (first <= _LARGEST_SCALE and last >= 1.0 / _LARGEST_SCALE):
             raise ValueError(
@@ -353,13 +294,7 @@ NoiseScales = float | npt.ArrayLike | DecayingNoise
 
 
 def schedule_of(descent: NoisyDescent, noise: Any, n: int | None) -> Schedule:
-    """Return the scales of ``n`` steps, or of all: a number, an array of ``n`` or a decaying noise.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they are none of these, or belong to another law of noise.
-    """
+    """Return the scales of ``n`` steps, or of all: of a number, an array or a decaying noise."""
     if isinstance(noise, DecayingNoise):
         if noise.descent.noise != descent.noise:
             raise ValueError(
@@ -392,44 +327,29 @@ def shuffled_pass(
 ) -> float:
     """Return epsilon, delta or the noise scale of a shuffled pass from the other two.
 
-    Parameters
-    ----------
-    descent : NoisyDescent
-        The pass.
-    n : int
-        Number of records, in [1, 2^53].
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In [0, 1].
-    scale : float, optional
-        Of the noise Z of every step, in [1e-75, 1e75].
+    Args:
+        descent: The pass.
+        n: Number of records, in [1, 2^53].
+        epsilon, delta: In [0, inf] and [0, 1].
+        scale: Of the noise Z of every step, in [1e-75, 1e75].
 
-    Returns
-    -------
-    float
+    Returns:
         The one that is not given. delta: in [0, 1], rounded up, relatively by less than 1e-13; no
         less than the smallest normal number unless 0. Epsilon and scale are the smallest with which
         delta is at most the given one; it is not at one smaller by 1e-12 relatively. Epsilon is at
         least 0, and inf for Gaussian noise and a delta below 2.3e-308; the scale at least 1e-75.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above, not two of the three are given, or no scale up to 1e75
-        meets the target.
+    Raises:
+        TypeError, ValueError: If an argument is not as above, not two of the three are given, or no
+            scale up to 1e75 meets the target.
 
-    Examples
-    --------
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=1.0)
-    >>> round(shuffled_pass(descent, 10_000, epsilon=1.0, scale=3.0), 6)
-    0.000654
     >>> round(shuffled_pass(descent, 10_000, delta=1e-4, scale=3.0), 6)
     10.197053
     >>> round(shuffled_pass(descent, 1_000_000, epsilon=1.0, delta=1e-4), 6)
     1.82502
     """
-    check_two_given(epsilon=epsilon, delta=delta, scale=scale)
+    check_one_missing(epsilon=epsilon, delta=delta, scale=scale)
     steps = float(steps_of(n))
     if delta is None:
         core, width = pass_of(descent, epsilon_of(epsilon)), positive_of(scale, "scale")
@@ -461,43 +381,26 @@ def shuffled_limit(
     is ``c1 exp(epsilon/2)`` for Laplace noise, and twice that for Gaussian noise. A limit, no
     bound: for finite ``n`` delta may be on either side of it.
 
-    Parameters
-    ----------
-    noise : {"gaussian", "laplace"}
-        The law.
-    epsilon : float
-        In [0, 1000].
-    c1 : float, optional
-        C1 of `DecayingNoise`, in [1e-75, 1e75].
-    delta : float, optional
-        In [1e-70, 1). One of both has to be given.
+    Args:
+        noise ({"gaussian", "laplace"}): The law.
+        epsilon: In [0, 1000].
+        c1: C1 of `DecayingNoise`, in [1e-75, 1e75].
+        delta: In [1e-70, 1). One of both has to be given.
 
-    Returns
-    -------
-    float
+    Returns:
         The limit, in [0, 1], right to 1e-14 relatively; or C1, right to 1e-11 relatively and
         rounded so that the limit is at most ``delta``.
 
-    Notes
-    -----
     Approached as 1/n for Laplace noise if ``2 lipschitz step_size >= contraction diameter``, and
     otherwise as n to the power ``-2 lipschitz step_size / (contraction diameter)``; as 1/log n for
     Gaussian noise.
 
-    Examples
-    --------
-    >>> import math
     >>> round(math.log10(shuffled_limit("laplace", 1.0, 1e5)), 4)
     -5.2171
-    >>> round(shuffled_limit("gaussian", 1.0, delta=1e-6))
-    303265
     """
     value = number_in(epsilon, "epsilon", Range(0.0, 1000.0))
     one = math.exp(-0.5 * value) * (0.5 if _noise_of(noise) == "gaussian" else 1.0)  # x is 1
-    if (c1 is None) == (delta is None):
-        raise ValueError(
-            f"c1 must be given if delta is not, and only then, got c1={c1!r}, delta={delta!r}"
-        )
+    check_one_missing(c1=c1, delta=delta)
     if c1 is not None:
         x = positive_of(c1, "c1") / one
         return -math.expm1(-x) / x

@@ -20,8 +20,6 @@ Composition, all iterates seen, is a_k = d_k. The adjacency is that of the d_k. 
 convex and smooth, so that c <= 1 holds: nothing of this is true of networks.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 from typing import NamedTuple
@@ -30,7 +28,15 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
-from renyi._validation import delta_of, epsilon_of, integer_of, numbers_of, probability_of, real_of
+from renyi._validation import (
+    POSITIVE,
+    delta_of,
+    epsilon_of,
+    integer_of,
+    number_in,
+    numbers_of,
+    probability_of,
+)
 from renyi.theory.iteration import LARGEST, Floats, positive_of
 
 __all__ = ["epochs_mu", "last_iterate_mu", "shuffled_epochs_delta"]
@@ -61,27 +67,15 @@ class EpochGuarantee(NamedTuple):
 def last_iterate_mu(
     shifts: npt.ArrayLike, contraction: float, scale: float, *, diameter: float = math.inf
 ) -> float:
-    """Return mu of the last iterate for any sequence of steps.
+    """Return mu of the last iterate for any sequence of steps, rounded up.
 
-    Parameters
-    ----------
-    shifts : array_like of shape (t,)
-        d_k, how far apart the records put the next iterates; 0 where the step does not use them.
-        In [0, 1e75], up to 10^6 of them.
-    contraction : float
-        c, in [0, 1].
-    scale : float
-        s, the standard deviation of the noise of a step, in [1e-75, 1e75], in units of w.
-    diameter : float
-        Of the domain to which iterates are projected, in (0, inf]; inf: none.
+    Args:
+        shifts (array_like of shape (t,)): d_k, how far apart the records put the next iterates; 0
+            where the step does not use them. In [0, 1e75], up to 10^6 of them.
+        contraction: c, in [0, 1].
+        scale: s, the standard deviation of the noise of a step, in [1e-75, 1e75], in units of w.
+        diameter: Of the domain to which iterates are projected, in (0, inf]; inf: none.
 
-    Returns
-    -------
-    float
-        Rounded up.
-
-    Examples
-    --------
     >>> round(last_iterate_mu([1.0] * 100, 0.9, 10.0), 6)
     0.435878
     """
@@ -89,9 +83,7 @@ def last_iterate_mu(
     if len(shape) != 1 or not 1 <= len(given) <= MOST:
         raise ValueError(f"shifts must be a row of 1 to 10^6 numbers, got shape {shape}")
     c, width = probability_of(contraction, "contraction"), positive_of(scale, "scale")
-    size = real_of(diameter, "diameter", "a number in (0, inf]")
-    if not size > 0.0:
-        raise ValueError(f"diameter must be a number in (0, inf], got {diameter!r}")
+    size = number_in(diameter, "diameter", POSITIVE)
     if not given.any():
         return 0.0
     square = _least_square(given, c, size)
@@ -109,37 +101,26 @@ def epochs_mu(
 ) -> EpochGuarantee:
     """Return the guarantee of epochs in a fixed order of batches, for the worst record.
 
-    Parameters
-    ----------
-    shift : float
-        d: how far apart two records put the next iterate of a step that uses them: for gradients
-        of norm at most L, step size eta and batches of b averaged, 2 eta L / b where a record is
-        replaced. In [1e-75, 1e75].
-    contraction, scale, diameter
-        As for `last_iterate_mu`; the noise eta Z of `NoisyDescent` has the scale eta times Z's.
-    epochs : int
-        E, at least 1.
-    batches : int
-        l, the steps of an epoch, of which one uses the record; 1: gradient descent on all data.
+    Args:
+        shift: d: how far apart two records put the next iterate of a step that uses them: for
+            gradients of norm at most L, step size eta and batches of b averaged, 2 eta L / b where
+            a record is replaced. In [1e-75, 1e75].
+        contraction, scale, diameter: As for `last_iterate_mu`; the noise eta Z of `NoisyDescent`
+            has the scale eta times Z's.
+        epochs: E, at least 1.
+        batches: l, the steps of an epoch, of which one uses the record; 1: gradient descent on all
+            data.
 
-    Returns
-    -------
-    EpochGuarantee
-        By the record of the last batch: one used earlier is hidden better. Without a domain
-        mu^2 s^2/d^2 is 1 + c^(2l-2) (1-c^2)/(1-c^l)^2 (1-c^(l(E-1)))/(1+c^(l(E-1))), for l = 1
+    Returns:
+        By the record of the last batch: one used earlier is hidden better. Without a domain mu^2
+        s^2/d^2 is 1 + c^(2l-2) (1-c^2)/(1-c^l)^2 (1-c^(l(E-1)))/(1+c^(l(E-1))), for l = 1
         (1-c^E)/(1+c^E) (1+c)/(1-c), and E where c is 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or there are more than 10^6 steps.
+    Raises:
+        ValueError: If there are more than 10^6 steps.
 
-    References
-    ----------
-    Bok, Su, Altschuler 2024, arXiv 2403.00278, on NoisyGD and NoisyCGD.
+    Source: Bok, Su, Altschuler 2024, arXiv 2403.00278, on NoisyGD and NoisyCGD.
 
-    Examples
-    --------
     >>> for epochs in 1, 10, 100, 1000:
     ...     run = epochs_mu(0.2, 0.99, 1.0, epochs=epochs, batches=20)
     ...     print(f"{run.mu:.4f} {run.composed:.4f}")
@@ -178,20 +159,13 @@ def shuffled_epochs_delta(
     is at most the mean over positions. The later a record is used the worse: the epochs before the
     last are taken to use it in their last step, over the last one the mean is taken.
 
-    Parameters
-    ----------
-    shift, contraction, scale, epochs, batches, diameter
-        As for `epochs_mu`.
-    epsilon : float
-        In [0, inf].
+    Args:
+        shift, contraction, scale, epochs, batches, diameter: As for `epochs_mu`.
+        epsilon: In [0, inf].
 
-    Returns
-    -------
-    float
+    Returns:
         In [0, 1], rounded up. The order of the last epoch must be secret and uniform.
 
-    Examples
-    --------
     >>> one = epochs_mu(0.2, 0.9, 0.1, epochs=5, batches=20).get_delta(1.0)
     >>> mixed = shuffled_epochs_delta(0.2, 0.9, 0.1, 1.0, epochs=5, batches=20)
     >>> round(one, 4), round(mixed, 4)

@@ -7,14 +7,10 @@ kappa(t)). Moments of compositions add up. Take the larger kappa of both orders 
 adjacency is theirs. `renyi.RDPAccountant` with ``conversion="mironov"`` does the same for
 mechanisms, and its other conversions do better.
 
-Examples
---------
 >>> from renyi import Gaussian
 >>> round(dp_from_moments(moments_of(Gaussian(2.0)), delta=1e-5, count=2).epsilon, 5)
 3.64307
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable
@@ -29,9 +25,12 @@ from renyi._adjacency import Adjacency
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
 from renyi._search import bisected, least_value
 from renyi._validation import (
+    BETWEEN,
     FINITE_POSITIVE,
     NON_NEGATIVE,
+    RATE,
     Range,
+    check_one_missing,
     delta_of,
     epsilon_of,
     number_in,
@@ -39,7 +38,7 @@ from renyi._validation import (
 )
 from renyi.accountants import RDPAccountant
 from renyi.mechanisms import Mechanism
-from renyi.theory.indistinguishability import Guarantee, check_one_given
+from renyi.theory.indistinguishability import Guarantee
 
 __all__ = [
     "dp_from_moments",
@@ -63,36 +62,21 @@ def dp_from_rdp(
 ) -> Guarantee:
     """Return what an (order, rdp)-Rényi-private mechanism satisfies at an epsilon, or at a delta.
 
-    Parameters
-    ----------
-    order : float
-        In (1, inf].
-    rdp : float
-        In [0, inf].
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In [0, 1]. One of both has to be given.
+    Args:
+        order, rdp, epsilon: In (1, inf], [0, inf] and [0, inf].
+        delta: In [0, 1]. One of both has to be given.
 
-    Returns
-    -------
-    Guarantee
-        delta = exp((order - 1) (rdp - epsilon)), 1 for epsilon <= rdp, or
-        epsilon = rdp + log(1/delta)/(order - 1); rounded up.
+    Returns:
+        delta = exp((order - 1) (rdp - epsilon)), 1 for epsilon <= rdp, or epsilon = rdp +
+        log(1/delta)/(order - 1); rounded up.
 
-    References
-    ----------
-    "Great but Manageable Expectations", Claim 21 (1) and (3); Mironov 2017, arXiv 1702.07476,
-    Prop. 3.
+    Source: "Great but Manageable Expectations", Claim 21 (1) and (3); Mironov 2017, arXiv
+    1702.07476, Prop. 3.
 
-    Examples
-    --------
-    >>> f"{dp_from_rdp(10.0, 1.0, epsilon=2.5).delta:.4e}"
-    '1.3710e-06'
     >>> round(dp_from_rdp(10.0, 1.0, delta=1e-5).epsilon, 4)
     2.2792
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     more = number_in(order, "order", Range(1.0, math.inf, "(]")) - 1.0
     rdp = number_in(rdp, "rdp", NON_NEGATIVE)
     if epsilon is not None:
@@ -111,27 +95,15 @@ def dp_from_rdp(
 
 
 def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> LogMoment:
-    """Return kappa(t) = t D_{1+t} of a mechanism, the larger one of both orders, rounded up.
+    """Return kappa(t) = t D_{1+t} for t in [0, 999999], the larger one of both orders, rounded up.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        What `renyi.RDPAccountant` takes and what cannot fail.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
+    Args:
+        mechanism: What `renyi.RDPAccountant` takes and what cannot fail.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
-    Returns
-    -------
-    callable
-        For t in [0, 999999].
+    Raises:
+        TypeError, ValueError: If the accountant refuses the mechanism.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the accountant refuses the mechanism.
-
-    Examples
-    --------
     >>> from renyi import Gaussian
     >>> round(moments_of(Gaussian(2.0))(3.0), 12)  # t (t + 1) / (2 sigma^2)
     1.5
@@ -141,46 +113,28 @@ def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> 
 
 
 def dp_from_moments(
-    kappa: LogMoment,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    count: int = 1,
+    kappa: LogMoment, *, epsilon: float | None = None, delta: float | None = None, count: int = 1
 ) -> Guarantee:
     """Return what ``count`` uses satisfy at an epsilon, or at a delta, by their moments.
 
-    Parameters
-    ----------
-    kappa : callable
-        Logarithm of a moment of the privacy loss, or an upper bound, for t in [1e-6, 999999];
-        infinity where there is none.
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In (0, 1]. One of both has to be given.
-    count : int
-        Number of uses, at least 1, adaptive or not.
+    Args:
+        kappa: Logarithm of a moment of the privacy loss, or an upper bound, for t in [1e-6,
+            999999]; infinity where there is none.
+        epsilon, delta: In [0, inf] and (0, 1]. One of both has to be given.
+        count: Number of uses, at least 1, adaptive or not.
 
-    Returns
-    -------
-    Guarantee
-        delta = exp(-count kappa*(epsilon/count)), at most 1, or epsilon = inf over t of
-        (count kappa(t) + log(1/delta))/t; rounded up. The search for t may miss the best one; every
-        t gives a guarantee.
+    Returns:
+        delta = exp(-count kappa*(epsilon/count)), at most 1, or epsilon = inf over t of (count
+        kappa(t) + log(1/delta))/t; rounded up. The search for t may miss the best one; every t
+        gives a guarantee.
 
-    References
-    ----------
-    "Great but Manageable Expectations", Claims 20, 21 (2), (3) and 23.
+    Source: "Great but Manageable Expectations", Claims 20, 21 (2), (3) and 23.
 
-    Examples
-    --------
     >>> kappa = lambda t: t * (t + 1.0) / 8.0  # Gaussian noise of multiplier 2
-    >>> f"{dp_from_moments(kappa, epsilon=2.0, count=2).delta:.6f}"
-    '0.046771'
     >>> round(dp_from_moments(kappa, delta=1e-5, count=2).epsilon, 6)
     3.64307
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     uses = count_above(count, "count")
     if epsilon is not None:
         target = epsilon_of(epsilon)
@@ -190,7 +144,7 @@ def dp_from_moments(
             lambda t: _excess(uses * _moment(kappa, t), target * t), _LEAST, _MOST
         )
         return Guarantee(target, exp_above(exponent))
-    chance = number_in(delta, "delta", Range(0.0, 1.0, "(]"))
+    chance = number_in(delta, "delta", RATE)
     depth = -math.log(chance)
     _, found = least_value(lambda t: (uses * _moment(kappa, t) + depth) / t, _LEAST, _MOST)
     return Guarantee(max(above(found), 0.0), chance)
@@ -255,29 +209,18 @@ _REACHES = (8.0, 10.0, 12.0, 15.0, 20.0, 30.0)  # of A, beyond 8 a
 def log_moment_constant(c1: float, c2: float) -> float:
     """Return an upper bound of log C(c1, c2).
 
-    Parameters
-    ----------
-    c1 : float
-        Bound of sampling rate times noise multiplier, in (0, inf).
-    c2 : float
-        Bound of order over squared noise multiplier, in [1e-6, inf).
+    Args:
+        c1: Bound of sampling rate times noise multiplier, in (0, inf).
+        c2: Bound of order over squared noise multiplier, in [1e-6, inf).
 
-    Returns
-    -------
-    float
+    Returns:
         Above the supremum by a relative 3e-3 at most for c1 c2 >= 1e-4 and c2 <= 2, by 1.2e-2 for
         c2 up to 10; by about 1e-12 where the largest term is one of the orders up to 600.
 
-    Raises
-    ------
-    TypeError
-        If an argument is not a number.
-    ValueError
-        If an argument is out of range, or they are so large that nothing is proven of orders above
-        10^6: about c2 > 10, or c1 c2 > 40.
+    Raises:
+        ValueError: If an argument is out of range, or they are so large that nothing is proven of
+            orders above 10^6: about c2 > 10, or c1 c2 > 40.
 
-    Examples
-    --------
     >>> round(log_moment_constant(1.0, 1.0), 4), round(log_moment_constant(0.25, 2.0), 4)
     (0.5867, 0.1583)
     """
@@ -302,8 +245,7 @@ def _blocks() -> tuple[Array, Array]:
     while ends[-1] < _LAST:
         ends.append(min(math.floor(ends[-1] * (1.0 + _WIDTH)) + 1, _LAST))
     last = np.array(ends, dtype=np.float64)
-    first = np.append(2.0, last[:-1] + 1.0)
-    return first, last
+    return np.append(2.0, last[:-1] + 1.0), last
 
 
 def _log_moment_beyond(c1: float, c2: float) -> float:
@@ -335,9 +277,8 @@ def _beyond_by(a: float, v: float, reach: float, steepest: float) -> tuple[float
 def _bulk_by_moments(a: float, v: float, reach: float) -> float:
     """Bound log E[exp(a W); N <= reach]; m_3 and m_4 by bounds of the series of their numerators.
 
-    With p = v^2 <= 1/16: e^3p - 3 e^p + 2 <= 3 p^2 (1 + 2p) and
-    e^6p - 4 e^3p + 6 e^p - 3 <= 3 p^2 (1 + 8p), as in both series what follows p^2, over p^3,
-    rises with p and holds at 1/16.
+    With p = v^2 <= 1/16: e^3p - 3 e^p + 2 <= 3 p^2 (1 + 2p) and e^6p - 4 e^3p + 6 e^p - 3 <= 3 p^2
+    (1 + 8p), as in both series what follows p^2, over p^3, rises with p and holds at 1/16.
     """
     p = v * v
     if p > 1.0 / 16.0:
@@ -397,22 +338,15 @@ _DOWN = 1.0 - 1e-12  # for a few roundings
 def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
     """Return a c2 with which the theorem holds for c1, proven; next to the smallest.
 
-    Parameters
-    ----------
-    c1 : float
-        In [1e-6, 10].
-    depth : float
-        The theorem is for log(1/delta) >= depth * epsilon; in [0.5, 1e4].
+    Args:
+        c1: In [1e-6, 10].
+        depth: The theorem is for log(1/delta) >= depth * epsilon; in [0.5, 1e4].
 
-    Returns
-    -------
-    float
+    Returns:
         For every rate r and noise s with r s <= 1/16, and every number of steps. Above the smallest
         such constant by less than 0.1 % for c1 up to 1, by 3 % up to 10. For c1 -> 0 and large
         depth it is near sqrt(2).
 
-    Examples
-    --------
     >>> round(moments_theorem_constant(1.0), 3), round(moments_theorem_constant(1e-3, depth=100), 3)
     (1.856, 1.418)
     """
@@ -429,9 +363,9 @@ def moments_theorem_noise(
     >>> round(moments_theorem_noise(0.01, 10_000, 1.0, 1e-5, 1.856), 3)
     6.298
     """
-    rate = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]"))
+    rate = number_in(sample_rate, "sample_rate", RATE)
     target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-    depth = -math.log(number_in(delta, "delta", Range(0.0, 1.0, "()")))
+    depth = -math.log(number_in(delta, "delta", BETWEEN))
     return above(number_in(c2, "c2", FINITE_POSITIVE) * rate * math.sqrt(steps * depth) / target)
 
 
@@ -452,7 +386,7 @@ def _limit_square(c: float, x: float) -> float:
 
 
 def _limit_share(x: float) -> float:
-    # sqrt(2x + 2) - sqrt(2x) without cancellation
+    """Return (sqrt(2x + 2) - sqrt(2x))^2 without cancellation."""
     return (2.0 / (math.sqrt(2.0 * x + 2.0) + math.sqrt(2.0 * x))) ** 2
 
 
@@ -462,8 +396,7 @@ def _holds(c1: float, depth: float, c2: float) -> bool:
     if not math.isfinite(beyond):
         return False
     last = max(beyond**2 * c1 / c2**2, depth) * (1.0 + 1e-9)
-    count = math.ceil(math.log(last / depth) / math.log1p(_WIDEST)) + 1
-    ends = np.geomspace(depth, last, count)
+    ends = np.geomspace(depth, last, math.ceil(math.log(last / depth) / math.log1p(_WIDEST)) + 1)
     ends[0] = depth
     low, high = ends[:-1], ends[1:]
     while len(low):
@@ -513,27 +446,17 @@ def relaxed_log_moment(
 ) -> RelaxedMoment:
     """Return log G_l of the sampled Gaussian at l = c2 s^2 and r = c1 s^-power.
 
-    Parameters
-    ----------
-    c1, c2 : float
-        In (0, inf).
-    power : float
-        d, in [0, 2].
-    noise_multiplier : float
-        s, in (0, inf), with an l from 1 to 10^6.
+    Args:
+        c1, c2: In (0, inf).
+        power: d, in [0, 2].
+        noise_multiplier: s, in (0, inf), with an l from 1 to 10^6.
 
-    Returns
-    -------
-    RelaxedMoment
+    Returns:
         ``log_moment``, log G, rounded up; ``least``, its bound r^2 l (l-1)/(2 s^2) from below,
         rounded down; ``rate``, r = min(1, c1 s^-d); ``order``, l = floor(c2 s^2).
 
-    References
-    ----------
-    "Great but Manageable Expectations" takes d_r < 1 for possible after Claim 26.
+    Source: "Great but Manageable Expectations" takes d_r < 1 for possible after Claim 26.
 
-    Examples
-    --------
     >>> for s in 5.0, 30.0, 300.0:
     ...     half, one = (relaxed_log_moment(0.3, 1.0, d, s).log_moment for d in (0.5, 1.0))
     ...     print(f"{half:.3f} {one:.3f}")

@@ -2,14 +2,7 @@
 
 Of noise, epsilon and delta two are given and the third is returned, rounded to the safe side.
 Neighbours are what the sensitivity was computed for.
-
-Examples
---------
->>> round(gaussian_calibration(epsilon=0.5, delta=1e-6), 2)
-8.06
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable
@@ -19,9 +12,10 @@ from typing import Literal, get_args
 from renyi import special
 from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviations
 from renyi._validation import (
+    BELOW_ONE,
+    BETWEEN,
     FINITE_POSITIVE,
-    Range,
-    check_two_given,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
@@ -46,7 +40,6 @@ Calibration = Literal[
     "mills_concave",
     "dwork_roth",
 ]
-_OPEN = Range(0.0, 1.0, "()")
 
 
 def gaussian_calibration(
@@ -58,49 +51,34 @@ def gaussian_calibration(
     count: int = 1,
     calibration: Calibration = "exact",
 ) -> float:
-    """Return sigma, epsilon or delta of Gaussian noise from the other two.
+    """Return sigma, epsilon or delta of Gaussian noise from the other two, rounded up.
 
-    Parameters
-    ----------
-    sigma : float, optional
-        Standard deviation of the noise, in (0, inf).
-    epsilon : float, optional
-        In [0, inf]; in (0, inf) where sigma is asked for, and in (0, 1) with "dwork_roth".
-    delta : float, optional
-        In [0, 1]; in (0, 1) where sigma is asked for.
-    sensitivity : float
-        L2 sensitivity S of the query, in (0, inf).
-    count : int
-        Number of such releases, at least 1, that are (epsilon, delta)-private together: they are
-        one of sensitivity sqrt(count) S.
-    calibration : str
-        With l = log(1/delta) and k = log(1/(2 pi delta^2)), sigma in the unit of S:
+    Args:
+        sigma: Standard deviation of the noise, in (0, inf).
+        epsilon: In [0, inf]; in (0, inf) where sigma is asked for, and in (0, 1) with "dwork_roth".
+        delta: In [0, 1]; in (0, 1) where sigma is asked for.
+        sensitivity: L2 sensitivity S of the query, in (0, inf).
+        count: Number of such releases, at least 1, that are (epsilon, delta)-private together: they
+            are one of sensitivity sqrt(count) S.
+        calibration: With l = log(1/delta) and k = log(1/(2 pi delta^2)), sigma in the unit of S:
 
-        ==================  =========================================================
-        "exact"             the least that suffices (Balle, Wang 2018, Theorem 8)
-        "chernoff_exact"    the least with epsilon sigma - 1/(2 sigma) >= sqrt(2 l)
-        "chernoff"          sqrt(2 l)/epsilon + 1/sqrt(2 epsilon)               (6.81)
-        "mills"             max(1, sqrt(k_+))/epsilon + 1/sqrt(2 epsilon)       (6.82)
-        "chernoff_concave"  sqrt(epsilon + 2 l)/epsilon                         (6.83)
-        "mills_concave"     max(sqrt(1 + epsilon), sqrt((epsilon + k)_+))/epsilon (6.84)
-        "dwork_roth"        max(3/2, sqrt(2 log(5/(4 delta))))/epsilon, epsilon < 1
-        ==================  =========================================================
+            ==================  =========================================================
+            "exact"             the least that suffices (Balle, Wang 2018, Theorem 8)
+            "chernoff_exact"    the least with epsilon sigma - 1/(2 sigma) >= sqrt(2 l)
+            "chernoff"          sqrt(2 l)/epsilon + 1/sqrt(2 epsilon)               (6.81)
+            "mills"             max(1, sqrt(k_+))/epsilon + 1/sqrt(2 epsilon)       (6.82)
+            "chernoff_concave"  sqrt(epsilon + 2 l)/epsilon                         (6.83)
+            "mills_concave"     max(sqrt(1 + epsilon), sqrt((epsilon + k)_+))/epsilon (6.84)
+            "dwork_roth"        max(3/2, sqrt(2 log(5/(4 delta))))/epsilon, epsilon < 1
+            ==================  =========================================================
 
-        For delta "exact" is the exact curve and "chernoff" exp(-(epsilon sigma/S - S/(2 sigma))^2 /
-        2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon "exact" alone.
+            For delta "exact" is the exact curve and "chernoff" exp(-(epsilon sigma/S - S/(2
+            sigma))^2 / 2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon
+            "exact" alone.
 
-    Returns
-    -------
-    float
-        The one that is not given; sigma in the unit of ``sensitivity``. Rounded up.
+    Source: "A Tail of Two Densities", Claim 9. Balle, Wang 2018, arXiv 1805.06530. Dwork, Roth
+    2014, "The Algorithmic Foundations of Differential Privacy", Theorem A.1.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claim 9. Balle, Wang 2018, arXiv 1805.06530. Dwork, Roth 2014, "The
-    Algorithmic Foundations of Differential Privacy", Theorem A.1.
-
-    Examples
-    --------
     >>> for calibration in "exact", "mills_concave", "mills", "chernoff":
     ...     sigma = gaussian_calibration(epsilon=1.0, delta=1e-5, calibration=calibration)
     ...     print(f"{calibration:14}{sigma:.4f}")
@@ -108,23 +86,15 @@ def gaussian_calibration(
     mills_concave 4.7104
     mills         5.3101
     chernoff      5.5056
-    >>> for calibration in "exact", "chernoff":
-    ...     print(f"{gaussian_calibration(sigma=2.0, epsilon=1.0, calibration=calibration):.6f}")
-    0.006830
-    0.216265
-    >>> gaussian_calibration(sigma=0.1, epsilon=1.0, calibration="chernoff")  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    ValueError: sigma must be above sqrt(count) sensitivity / sqrt(2 epsilon) = 0.707107 for ...
     """
     one_of(calibration, "calibration", get_args(Calibration))
-    check_two_given(sigma=sigma, epsilon=epsilon, delta=delta)
+    check_one_missing(sigma=sigma, epsilon=epsilon, delta=delta)
     distance = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     distance *= math.sqrt(count_above(count, "count"))
     if sigma is None:
-        allowed = _OPEN if calibration == "dwork_roth" else FINITE_POSITIVE
+        allowed = BETWEEN if calibration == "dwork_roth" else FINITE_POSITIVE
         of_one = _MULTIPLIERS[calibration](
-            number_in(epsilon, "epsilon", allowed), number_in(delta, "delta", _OPEN)
+            number_in(epsilon, "epsilon", allowed), number_in(delta, "delta", BETWEEN)
         )
         return above(of_one * distance)
     one_of(calibration, "calibration", ("exact", "chernoff") if delta is None else ("exact",))
@@ -183,42 +153,27 @@ def laplace_calibration(
     delta: float | None = None,
     sensitivity: float = 1.0,
 ) -> float:
-    """Return scale, epsilon or delta of Laplace noise from the other two.
+    """Return scale, epsilon or delta = 1 - exp((epsilon - S/b)/2) of Laplace noise, rounded up.
 
-    Parameters
-    ----------
-    scale : float, optional
-        Scale b of the noise, in (0, inf).
-    epsilon : float, optional
-        In [0, inf]; in (0, inf) where the scale is asked for.
-    delta : float, optional
-        In [0, 1]; in [0, 1) where the scale is asked for.
-    sensitivity : float
-        L1 sensitivity S of the query, in (0, inf); unless delta is 0 of a query of one number.
+    Args:
+        scale: Scale b of the noise, in (0, inf).
+        epsilon: In [0, inf]; in (0, inf) where the scale is asked for.
+        delta: In [0, 1]; in [0, 1) where the scale is asked for.
+        sensitivity: L1 sensitivity S of the query, in (0, inf); unless delta is 0 of a query of one
+            number.
 
-    Returns
-    -------
-    float
-        The one that is not given, from epsilon = max(0, S/b + 2 log(1 - delta)), rounded up.
+    Source: "A Tail of Two Densities", (1.5); Dwork, McSherry, Nissim, Smith 2006.
 
-    References
-    ----------
-    "A Tail of Two Densities", (1.5); Dwork, McSherry, Nissim, Smith 2006.
-
-    Examples
-    --------
     >>> [round(laplace_calibration(epsilon=0.5, delta=delta), 6) for delta in (0.0, 0.1)]
     [2.0, 1.407022]
-    >>> round(laplace_calibration(scale=2.0, delta=0.1), 6)
-    0.289279
     >>> round(laplace_calibration(scale=1.0, epsilon=0.5), 6)
     0.221199
     """
-    check_two_given(scale=scale, epsilon=epsilon, delta=delta)
+    check_one_missing(scale=scale, epsilon=epsilon, delta=delta)
     width = number_in(sensitivity, "sensitivity", FINITE_POSITIVE)
     if scale is None:
         target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-        chance = number_in(delta, "delta", Range(0.0, 1.0, "[)"))
+        chance = number_in(delta, "delta", BELOW_ONE)
         if chance == 0.0:
             return math.nextafter(width / target, math.inf)
         return above(width / (target - 2.0 * math.log1p(-chance)))
@@ -251,42 +206,25 @@ def mean_noise_multiplier(
 ) -> float:
     """Return the multiplier by which a noisy mean over a batch of random size is accounted.
 
-    Parameters
-    ----------
-    noise : float
-        Standard deviation of the noise added to the update, in (0, inf).
-    clip_norm : float
-        C, in (0, inf).
-    clipped : {"mean", "rows"}
-        "mean": the mean is clipped to norm C/2. "rows": each row is clipped to norm C, and their
-        sum divided by the true number of rows; the mean of no row is 0.
-    adjacency : {"add_remove", "replace_one"}
-        Of the data sets.
-    learning_rate : float
-        By which the mean is multiplied before the noise is added, in (0, inf).
-    least_size : int
-        What no batch is smaller than, with certainty: 0 for Poisson samples, the size of samples of
-        fixed size. At least 1 for "replace_one", for which the size has to be fixed.
+    Args:
+        noise: Standard deviation of the noise added to the update, in (0, inf).
+        clip_norm: C, in (0, inf).
+        clipped ({"mean", "rows"}): "mean": the mean is clipped to norm C/2. "rows": each row is
+            clipped to norm C, and their sum divided by the true number of rows; the mean of no row
+            is 0.
+        adjacency ({"add_remove", "replace_one"}): Of the data sets.
+        learning_rate: By which the mean is multiplied before the noise is added, in (0, inf).
+        least_size: What no batch is smaller than, with certainty: 0 for Poisson samples, the size
+            of samples of fixed size, which "replace_one" has to have. It is not checked.
 
-    Returns
-    -------
-    float
+    Returns:
         Noise over sensitivity, rounded down, in the units of the accountants: put it into
         `Gaussian`, with the sampling around it. For "replace_one", where `Gaussian` counts twice
         the sensitivity of adding a record, it is twice that ratio.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted; samples smaller than ``least_size`` are the caller's error.
+    Source: "A Tail of Two Densities" adds noise of deviation sigma C to a mean clipped to C/2 that
+    it multiplies by the learning rate.
 
-    References
-    ----------
-    "A Tail of Two Densities" adds noise of deviation sigma C to a mean clipped to C/2 that it
-    multiplies by the learning rate.
-
-    Examples
-    --------
     >>> mean_noise_multiplier(4.0, 2.0, clipped="mean")
     2.0
     >>> mean_noise_multiplier(4.0, 2.0, clipped="rows")

@@ -8,8 +8,6 @@ protection than its own noise. ``noise`` is one scale for all steps, an array of
 `DecayingNoise`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -55,29 +53,18 @@ def online_delta(
 ) -> Any:
     """Return delta of the record of one step, after ``n`` steps.
 
-    Parameters
-    ----------
-    descent : NoisyDescent
-        The pass.
-    epsilon : float
-        In [0, inf].
-    noise : float, array_like or DecayingNoise
-        Scales of the noise Z, in [1e-75, 1e75]; an array only with one ``n``.
-    n : int or array_like of int
-        Numbers of steps, in [index, 2^53]; the time is that of the largest.
-    index : int
-        The step of the record, from 1.
+    Args:
+        descent: The pass.
+        epsilon: In [0, inf].
+        noise: Scales of the noise Z, in [1e-75, 1e75]; an array only with one ``n``.
+        n: Numbers of steps, in [index, 2^53]; the time is that of the largest.
+        index: The step of the record, from 1.
 
-    Returns
-    -------
-    float or ndarray
-        Of the shape of ``n``, in [0, 1]. Rounded up, for ``epsilon`` up to 10 relatively by less
-        than 1e-13 and 5e-14 for each factor e below 1, beyond that by more in proportion to
-        ``epsilon``; no less than the smallest normal number unless 0.
+    Returns:
+        float or ndarray: Of the shape of ``n``, in [0, 1]. Rounded up, for ``epsilon`` up to 10
+            relatively by less than 1e-13 and 5e-14 for each factor e below 1, beyond that by more
+            in proportion to ``epsilon``; no less than the smallest normal number unless 0.
 
-    Examples
-    --------
-    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
     >>> online_delta(descent, 1.0, noise, [1000, 10_000], index=100).round(12)
@@ -102,30 +89,17 @@ def online_delta(
 
 
 def online_deltas(
-    descent: NoisyDescent,
-    epsilon: float,
-    noise: NoiseScales,
-    n: int,
-    *,
-    out: Floats | None = None,
+    descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: int, *, out: Floats | None = None
 ) -> Floats:
     """Return delta of every record.
 
-    Parameters
-    ----------
-    descent, epsilon, noise, n
-        As for `online_delta`, one ``n``.
-    out : ndarray, optional
-        Contiguous float64 of length ``n``, to be filled.
+    Args:
+        descent, epsilon, noise, n: As for `online_delta`, one ``n``.
+        out: Contiguous float64 of length ``n``, to be filled.
 
-    Returns
-    -------
-    ndarray
+    Returns:
         ``delta_1, ..., delta_n``, each as of `online_delta`.
 
-    Examples
-    --------
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> online_deltas(descent, 1.0, 50.0, 3).round(6)
     array([0.000338, 0.000663, 0.0013  ])
@@ -145,22 +119,15 @@ def online_deltas(
 def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: int) -> WorstRecord:
     """Return the largest delta of all records, and whose it is; in constant memory.
 
-    Parameters
-    ----------
-    descent, epsilon, noise, n
-        As for `online_deltas`.
+    Args:
+        descent, epsilon, noise, n: As for `online_deltas`.
 
-    Returns
-    -------
-    WorstRecord
+    Returns:
         ``delta`` and ``step``, from 1, the last of them if there are several. The delta is as of
         `online_delta`; where noise hardly decays over the last 262,144 steps, above it by 1e-12
         times ``(2 lipschitz / scale)^2`` at most. Scales that do not rise make the last record the
         worst: it takes microseconds then, whatever ``n``.
 
-    Examples
-    --------
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> worst = online_worst(descent, 1.0, [20.0, 10.0, 50.0, 60.0], 4)
     >>> round(worst.delta, 6), worst.step
@@ -174,28 +141,19 @@ def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: i
 def online_limit(descent: NoisyDescent, epsilon: float, noise: DecayingNoise, index: int) -> float:
     """Return a bound of `online_delta` that is reached as ``n`` grows without end.
 
-    Parameters
-    ----------
-    descent, epsilon, index
-        As for `online_delta`.
-    noise : DecayingNoise
-        Its power must be above 1.
+    Args:
+        descent, epsilon, index: As for `online_delta`.
+        noise: Its power must be above 1.
 
-    Returns
-    -------
-    float
+    Returns:
         In [0, 1], never below the limit. After its millions of steps the product is bounded by
         blocks, each with the coefficient of its middle step, which is safe where -log B is convex
         in the step: above the limit by less than 1e-6 relatively for powers up to 2, c1 up to 1e5
         and an epsilon up to 2. Before that, which for a c2 or an epsilon so large is beyond the
         first two million steps, blocks have the coefficient of their last step: 1e-4.
 
-    Examples
-    --------
-    >>> from renyi.theory.iteration import DecayingNoise, NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
-    >>> import math
     >>> round(math.log10(online_limit(descent, 1.0, noise, index=100)), 4)
     -7.8105
     """
@@ -212,27 +170,16 @@ def online_epsilon(
 ) -> float:
     """Return the smallest epsilon for a target delta, of one record or of all.
 
-    Parameters
-    ----------
-    descent, noise, n
-        As for `online_deltas`.
-    delta : float
-        In [0, 1].
-    index : int, optional
-        The step of the record, in [1, n]; by default the worst one.
+    Args:
+        descent, noise, n: As for `online_deltas`.
+        delta: In [0, 1].
+        index: The step of the record, in [1, n]; by default the worst one.
 
-    Returns
-    -------
-    float
+    Returns:
         At least 0, and right to 1e-12 relatively from above; about fifteen times the time of
         `online_delta` or `online_worst`.
 
-    Examples
-    --------
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
-    >>> round(online_epsilon(descent, 1e-6, 50.0, 1000, index=900), 6)
-    0.0
     >>> round(online_epsilon(descent, 1e-6, 50.0, 1000), 6)
     1.765648
     """
@@ -258,30 +205,17 @@ def online_noise_factor(
 
     With ``noise=1.0`` it is the smallest constant scale.
 
-    Parameters
-    ----------
-    descent, epsilon, noise, n
-        As for `online_deltas`.
-    delta : float
-        In [0, 1].
-    index : int, optional
-        The step of the record, in [1, n]; by default the worst one.
+    Args:
+        descent, epsilon, noise, n: As for `online_deltas`.
+        delta: In [0, 1].
+        index: The step of the record, in [1, n]; by default the worst one.
 
-    Returns
-    -------
-    float
+    Returns:
         In [1e-20, 1e20], from above to 1e-12 relatively.
 
-    Raises
-    ------
-    TypeError
-        If an argument is of the wrong type.
-    ValueError
-        If an argument is not as above, or no factor up to 1e20 meets the target.
+    Raises:
+        ValueError: If no factor up to 1e20 meets the target.
 
-    Examples
-    --------
-    >>> from renyi.theory.iteration import NoisyDescent
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> round(online_noise_factor(descent, 1.0, 1e-5, 1.0, 1000), 6)
     74.612633

@@ -15,15 +15,6 @@ multiplies the clipped mean by a learning rate a but not the noise, of standard 
 the clipping norm: there the sensitivity holds a, and the multiplier is s/a.
 
 "Great but Manageable Expectations", the comparison in its last part, with the exponents corrected.
-
-Examples
---------
->>> for route in advanced_route(0.01, 4.0, 1000, delta=1e-5), full_batch_route(4.0, 10, delta=1e-5):
-...     print(round(route.epsilon, 3))
-5.531
-4.106
->>> round(moment_bound(0.01, 4.0, 1000, delta=1e-5).epsilon, 3)
-0.458
 """
 
 from __future__ import annotations
@@ -36,8 +27,10 @@ from renyi import special
 from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
 from renyi._search import least_argument, least_value
 from renyi._validation import (
+    BETWEEN,
     FINITE_POSITIVE,
-    Range,
+    RATE,
+    check_one_missing,
     delta_of,
     epsilon_of,
     integer_of,
@@ -46,7 +39,6 @@ from renyi._validation import (
     uses_of,
 )
 from renyi.theory.composition import Form, advanced_composition, optimal_composition
-from renyi.theory.indistinguishability import check_one_given
 from renyi.theory.moments import LEAST_C2, log_moment_constant
 from renyi.theory.subsampling import subsampled
 
@@ -57,7 +49,6 @@ Composition = Literal["adaptive", "independent", "sharp", "optimal"]
 Step = Literal["tail", "exact"]
 MomentForm = Literal["halved", "direct"]
 
-_RATE = Range(0.0, 1.0, "(]")
 _LOWEST, _HIGHEST = 1e-300, 100.0  # epsilon of one sampled step
 _APART = 8.0
 _LARGEST_C2 = 13.0
@@ -83,31 +74,19 @@ def full_batch_route(
 ) -> Route:
     """Return delta or epsilon by route 2: exp(-k kappa*(epsilon/k)) for k steps with all the data.
 
-    Parameters
-    ----------
-    noise_multiplier : float
-        Standard deviation s of the noise over the sensitivity, in (0, inf).
-    epochs : int
-        k, at least 1.
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In [0, 1]. One of both has to be given.
+    Args:
+        noise_multiplier: Standard deviation s of the noise over the sensitivity, in (0, inf).
+        epochs: k, at least 1.
+        epsilon, delta: In [0, inf] and [0, 1]. One of both has to be given.
 
-    Returns
-    -------
-    Route
+    Returns:
         ``delta`` = exp(-k (s epsilon/k - 1/(2 s))^2 / 2), 1 for epsilon <= k/(2 s^2), or
         ``epsilon`` = k/(2 s^2) + sqrt(2 k log(1/delta))/s; rounded up.
 
-    Examples
-    --------
-    >>> f"{full_batch_route(4.0, 1, epsilon=1.0).delta:.2e}"
-    '5.49e-04'
     >>> round(full_batch_route(4.0, 1, delta=1e-5).epsilon, 4)
     1.2309
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     root = math.sqrt(count_above(epochs, "epochs"))
     if epsilon is not None:
@@ -135,36 +114,23 @@ def advanced_route(
 ) -> Route:
     """Return delta or epsilon by route 1, the least over the epsilon of one step.
 
-    Parameters
-    ----------
-    sample_rate : float
-        r, in (0, 1].
-    noise_multiplier : float
-        Standard deviation of the noise over the sensitivity, in (0, inf).
-    steps : int
-        T, at least 1; at most 1e9 with "optimal".
-    epsilon : float, optional
-        In [0, inf].
-    delta : float, optional
-        In [0, 1]. One of both has to be given.
-    step : {"tail", "exact"}
-        The delta of Gaussian noise: by the tail of the loss, (6.8), as stated, or the exact curve.
-    composition : {"adaptive", "independent", "sharp", "optimal"}
-        As in `advanced_composition`, of which the first is stated; or `optimal_composition`.
+    Args:
+        sample_rate: r, in (0, 1].
+        noise_multiplier: Standard deviation of the noise over the sensitivity, in (0, inf).
+        steps: T, at least 1; at most 1e9 with "optimal".
+        epsilon, delta: In [0, inf] and [0, 1]. One of both has to be given.
+        step ({"tail", "exact"}): The delta of Gaussian noise: by the tail of the loss, (6.8), as
+            stated, or the exact curve.
+        composition ({"adaptive", "independent", "sharp", "optimal"}): As in `advanced_composition`,
+            of which the first is stated; or `optimal_composition`.
 
-    Returns
-    -------
-    Route
+    Returns:
         Rounded up; delta 1 or epsilon infinity where the route gives nothing.
 
-    Examples
-    --------
-    >>> f"{advanced_route(0.01, 4.0, 100, epsilon=1.0).delta:.2e}"
-    '1.01e-04'
     >>> round(advanced_route(0.01, 4.0, 100, delta=1e-5).epsilon, 4)
     1.331
     """
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     at_step, count = _step_curve(noise_multiplier, sample_rate, steps, step, composition)
     if epsilon is not None:
         return _advanced_delta(at_step, count, composition, epsilon_of(epsilon))
@@ -219,7 +185,7 @@ def _step_curve(
 ) -> tuple[Callable[[float], float], int]:
     """Return delta against epsilon of one sampled step, and the number of steps."""
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-    rate = number_in(sample_rate, "sample_rate", _RATE)
+    rate = number_in(sample_rate, "sample_rate", RATE)
     count = integer_of(steps, "steps", 1)
     count_above(steps, "steps")
     one_of(step, "step", get_args(Step))
@@ -261,43 +227,27 @@ def moment_bound(
 
     With c1 = r s, l = c2 s^2 a whole number and T steps, delta = exp(T log C - (l-1) epsilon).
 
-    Parameters
-    ----------
-    sample_rate : float
-        Of Poisson samples, in (0, 1].
-    noise_multiplier : float or None
-        Standard deviation s of the noise over the sensitivity, in (0, inf). None to look for one
-        with which the bound proves both epsilon and delta.
-    steps : int
-        T, at least 1.
-    epsilon : float, optional
-        In [0, inf]; in (0, inf) without a noise multiplier.
-    delta : float, optional
-        In [0, 1]; in (0, 1) without a noise multiplier.
-    form : {"halved", "direct"}
-        "halved" is the statement: delta = exp(-(l/2 - 1) epsilon) while T log C <= l epsilon / 2.
-        "direct" keeps the constant, and is never above it.
+    Args:
+        sample_rate: Of Poisson samples, in (0, 1].
+        noise_multiplier: Standard deviation s of the noise over the sensitivity, in (0, inf). None
+            to look for one with which the bound proves both epsilon and delta.
+        steps: T, at least 1.
+        epsilon: In [0, inf]; in (0, inf) without a noise multiplier.
+        delta: In [0, 1]; in (0, 1) without a noise multiplier.
+        form ({"halved", "direct"}): "halved" is the statement: delta = exp(-(l/2 - 1) epsilon)
+            while T log C <= l epsilon / 2. "direct" keeps the constant, and is never above it.
 
-    Returns
-    -------
-    MomentBound
+    Returns:
         ``epsilon`` and ``delta``, the least over the orders with c2 <= 13, rounded up, delta 1 or
         epsilon infinity where none is admissible; ``order``, ``c2`` and ``log_constant``, at which
         it is reached; ``noise_multiplier``. One that was looked for proves the target, and one
         smaller by 1e-9 of itself does not; infinity if none up to 10^5 will do. Orders are whole,
         so that delta falls in steps as the noise grows.
 
-    References
-    ----------
-    "Great but Manageable Expectations", Claim 28, with exp(T log C - (l-1) epsilon) in place of
-    exp(k C - l epsilon) in its proof; after it s >= sqrt(2/c2) sqrt(log(1/delta)/epsilon), which
-    forgets the 1 that the order loses.
+    Source: "Great but Manageable Expectations", Claim 28, with exp(T log C - (l-1) epsilon) in
+    place of exp(k C - l epsilon) in its proof; after it s >= sqrt(2/c2) sqrt(log(1/delta)/epsilon),
+    which forgets the 1 that the order loses.
 
-    Examples
-    --------
-    >>> found = moment_bound(0.01, 4.0, 100, epsilon=1.0)
-    >>> f"{found.delta:.1e}", found.order
-    ('2.9e-25', 115)
     >>> round(moment_bound(0.01, 4.0, 100, delta=1e-5).epsilon, 4)
     0.2476
     >>> found = moment_bound(0.01, None, 1000, epsilon=1.0, delta=1e-5)
@@ -307,7 +257,7 @@ def moment_bound(
     one_of(form, "form", get_args(MomentForm))
     if noise_multiplier is None:
         return _moment_noise(sample_rate, steps, epsilon, delta, form)
-    check_one_given(epsilon, delta)
+    check_one_missing(epsilon=epsilon, delta=delta)
     bound = _Constants(noise_multiplier, sample_rate, steps)
     if epsilon is not None:
         return _moment_delta(bound, epsilon_of(epsilon), form)
@@ -351,7 +301,7 @@ def _moment_noise(
     sample_rate: float, steps: int, epsilon: float | None, delta: float | None, form: MomentForm
 ) -> MomentBound:
     target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-    chance = number_in(delta, "delta", Range(0.0, 1.0, "()"))
+    chance = number_in(delta, "delta", BETWEEN)
 
     def bound(noise: float) -> MomentBound:
         return moment_bound(sample_rate, noise, steps, epsilon=target, form=form)
@@ -367,7 +317,7 @@ class _Constants:
 
     def __init__(self, noise_multiplier: float, sample_rate: float, steps: int) -> None:
         noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-        rate = number_in(sample_rate, "sample_rate", _RATE)
+        rate = number_in(sample_rate, "sample_rate", RATE)
         self.noise = noise
         self._square = below(noise * noise)
         self._steps = count_above(steps, "steps")

@@ -15,8 +15,6 @@ Mironov et al. 2019, Theorem 11         1.000e-04
 Mironov et al. 2019, exact              2.590e-05
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -24,19 +22,13 @@ from typing import Any, Literal, NamedTuple
 from renyi import special
 from renyi._engine import largest_order_of_bound
 from renyi._rounding import above
-from renyi._validation import FINITE_POSITIVE, Range, number_in
+from renyi._validation import BETWEEN, FINITE_POSITIVE, Range, number_in, one_of
 from renyi.mechanisms import Gaussian
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
-__all__ = [
-    "largest_order",
-    "moments_leading_term",
-    "published_bounds",
-    "truncated_cdp_bound",
-]
+__all__ = ["largest_order", "moments_leading_term", "published_bounds", "truncated_cdp_bound"]
 __dir__ = __all__.copy
 
-_RATE = Range(0.0, 1.0, "()")
 _ORDER = Range(1.0, 1e6, "(]")
 POISSON, FIXED = ("poisson", "add_remove"), ("fixed_size", "replace_one")
 
@@ -55,35 +47,25 @@ def largest_order(
 ) -> float:
     """Return the largest order for which the closed-form bound holds.
 
-    Parameters
-    ----------
-    q : float
-        Sampling rate, in [0, 1/5].
-    sigma : float
-        Noise multiplier, in [4, inf].
-    condition : {"both", "first", "second"}
-        Which of the two conditions (c1), (c2) on the order to impose.
+    Args:
+        q: Sampling rate, in [0, 1/5].
+        sigma: Noise multiplier, in [4, inf].
+        condition ({"both", "first", "second"}): Which of the two conditions (c1), (c2) on the order
+            to impose.
 
-    Returns
-    -------
-    float
+    Returns:
         The supremum of the permitted orders, rounded down (relative distance below 1e-11), so that
         `renyi.special.rdp_sampled_gaussian_bound` holds there; infinity where ``q`` is 0 or
         ``sigma`` is infinite.
 
-    Raises
-    ------
-    ValueError
-        If ``q`` or ``sigma`` is outside the range of the theorem.
+    Raises:
+        ValueError: If ``q`` or ``sigma`` is outside the range of the theorem.
 
-    Examples
-    --------
     >>> round(largest_order(0.01, 4.0), 6)
     14.342886
     """
     _require_range(q, sigma)
-    if condition not in ("both", "first", "second"):
-        raise ValueError(f"condition must be 'both', 'first' or 'second', got {condition!r}")
+    one_of(condition, "condition", ("both", "first", "second"))
     return largest_order_of_bound(q, sigma, condition)
 
 
@@ -112,36 +94,18 @@ def _violation(q: float, sigma: float, alpha: float) -> str:
 def moments_leading_term(q: float, sigma: float, alpha: float) -> float:
     """Return q^2 alpha / ((1-q) sigma^2), the leading term of the moments bound of 2016.
 
-    The theorem has a rest of O(q^3 alpha^3 / sigma^3) without a constant, and this is no bound by
-    itself: at q = 0.0457, sigma = 1, alpha = 4 it is 6 % below the exact value, within its
-    conditions. From sigma = 2 on the tests find it 1.6 to 2 times the exact value.
+    The theorem has a rest of O(q^3 alpha^3 / sigma^3) without a constant, and this, rounded up, is
+    no bound by itself: at q = 0.0457, sigma = 1, alpha = 4 it is 6 % below the exact value, within
+    its conditions. From sigma = 2 on the tests find it 1.6 to 2 times the exact value.
 
-    Parameters
-    ----------
-    q : float
-        Sampling rate of a Poisson sample, in (0, 1) and below 1/(16 sigma).
-    sigma : float
-        Noise multiplier, at least 1.
-    alpha : float
-        Whole order from 2 on, at most sigma^2 log(1/(q sigma)) + 1.
+    Args:
+        q: Sampling rate of a Poisson sample, in (0, 1) and below 1/(16 sigma).
+        sigma: Noise multiplier, at least 1.
+        alpha: Whole order from 2 on, at most sigma^2 log(1/(q sigma)) + 1.
 
-    Returns
-    -------
-    float
-        Rounded up.
+    Source: Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang 2016, arXiv 1607.00133, Lemma 3,
+    at lambda = alpha - 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or a condition fails.
-
-    References
-    ----------
-    Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang 2016, arXiv 1607.00133, Lemma 3, at
-    lambda = alpha - 1.
-
-    Examples
-    --------
     >>> f"{moments_leading_term(0.01, 4.0, 8):.4e}"
     '5.0505e-05'
     """
@@ -163,38 +127,22 @@ def moments_leading_term(q: float, sigma: float, alpha: float) -> float:
 def truncated_cdp_bound(s: float, sigma: float, alpha: float) -> float:
     """Return 13 s^2 rho alpha, rho = 1/(2 sigma^2), from truncated concentrated DP.
 
-    Parameters
-    ----------
-    s : float
-        Sampling rate of a sample of fixed size, a record replaced; in (0, 0.1].
-    sigma : float
-        Noise over the sensitivity of replacing a record, at least sqrt(5), so that rho <= 0.1.
-    alpha : float
-        Order, above 1 and at most sigma^2 log(1/s) / 2.
+    Args:
+        s: Sampling rate of a sample of fixed size, a record replaced; in (0, 0.1].
+        sigma: Noise over the sensitivity of replacing a record, at least sqrt(5), so that rho <=
+            0.1.
+        alpha: Order, above 1 and at most sigma^2 log(1/s) / 2.
 
-    Returns
-    -------
-    float
+    Returns:
         6.5 s^2 alpha / sigma^2, rounded up; 6 in place of 6.5 is found quoted, with the same
         conditions.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or a condition fails.
-
-    Notes
-    -----
     The condition log(1/s) >= 3 rho (2 + log2(1/rho)) of the theorem follows: its right side is at
     most 1.6 for rho up to 0.1, log(10) is 2.3.
 
-    References
-    ----------
-    Bun, Dwork, Rothblum, Steinke 2018, "Composable and Versatile Privacy via Truncated CDP",
-    amplification by sampling.
+    Source: Bun, Dwork, Rothblum, Steinke 2018, "Composable and Versatile Privacy via Truncated
+    CDP", amplification by sampling.
 
-    Examples
-    --------
     >>> f"{truncated_cdp_bound(0.01, 4.0, 8.0):.4e}"
     '3.2500e-04'
     """
@@ -214,16 +162,12 @@ def truncated_cdp_bound(s: float, sigma: float, alpha: float) -> float:
 class PublishedBound(NamedTuple):
     """What one paper says of one setting.
 
-    Attributes
-    ----------
-    paper : str
-        Which.
-    sampling, adjacency : str
-        What it holds for; the sensitivity, by which sigma is relative, is that of the adjacency.
-    rdp : float or None
-        The bound, rounded up; None where a condition fails.
-    condition : str
-        The condition that fails, else "".
+    Attributes:
+        paper: Which.
+        sampling, adjacency: What it holds for; the sensitivity, by which sigma is relative, is that
+            of the adjacency.
+        rdp: The bound, rounded up; None where a condition fails.
+        condition: The condition that fails, else "".
     """
 
     paper: str
@@ -234,71 +178,47 @@ class PublishedBound(NamedTuple):
 
 
 def published_bounds(q: float, sigma: float, alpha: float) -> tuple[PublishedBound, ...]:
-    """Evaluate every published bound of the sampled Gaussian mechanism, and the exact value.
+    """Evaluate every published bound of the sampled Gaussian mechanism, and last the exact value.
 
-    Parameters
-    ----------
-    q : float
-        Sampling rate, in (0, 1).
-    sigma : float
-        Standard deviation of the noise over the sensitivity of each row's own adjacency.
-    alpha : float
-        Order, in (1, 1e6].
+    Args:
+        q: Sampling rate, in (0, 1).
+        sigma: Standard deviation of the noise over the sensitivity of each row's own adjacency.
+        alpha: Order, in (1, 1e6].
 
-    Returns
-    -------
-    tuple of PublishedBound
-        The exact value last, rounded up as the others.
-
-    Examples
-    --------
     >>> [row.condition for row in published_bounds(0.01, 1.0, 2.0) if row.rdp is None]
     ['sigma must be at least sqrt(5), got 1.0', 'sigma must be in [4, inf], got 1.0']
     """
     q, sigma, alpha = _setting(q, sigma, alpha)
     added, replaced = Gaussian(sigma), Gaussian(2.0 * sigma)  # a replaced record counts twice
 
-    def fixed_size(bound: Literal["general", "tight"]) -> Any:
-        return fixed_size_rdp(replaced, q, alpha, bound=bound)
+    def fixed_size(bound: Literal["general", "tight"]) -> Callable[..., Any]:
+        return lambda *_: fixed_size_rdp(replaced, q, alpha, bound=bound)
 
-    rows: tuple[tuple[str, tuple[str, str], Callable[[], Any]], ...] = (
-        ("Abadi et al. 2016, leading term", POISSON, lambda: moments_leading_term(q, sigma, alpha)),
-        ("Bun et al. 2018", FIXED, lambda: truncated_cdp_bound(q, sigma, alpha)),
-        (
-            "Wang et al. 2019, Theorem 9",
-            FIXED,
-            lambda: fixed_size_rdp(replaced, q, alpha, bound="general"),
-        ),
-        (
-            "Wang et al. 2019, Theorem 27",
-            FIXED,
-            lambda: fixed_size_rdp(replaced, q, alpha, bound="tight"),
-        ),
+    rows: tuple[tuple[str, tuple[str, str], Callable[..., Any]], ...] = (
+        ("Abadi et al. 2016, leading term", POISSON, moments_leading_term),
+        ("Bun et al. 2018", FIXED, truncated_cdp_bound),
+        ("Wang et al. 2019, Theorem 9", FIXED, fixed_size("general")),
+        ("Wang et al. 2019, Theorem 27", FIXED, fixed_size("tight")),
         (
             "Zhu and Wang 2019, Theorem 5",
             POISSON,
-            lambda: poisson_rdp(added, q, alpha, bound="general"),
+            lambda *_: poisson_rdp(added, q, alpha, bound="general"),
         ),
-        ("Mironov et al. 2019, Theorem 11", POISSON, lambda: _closed_form(q, sigma, alpha)),
-        (
-            "Mironov et al. 2019, exact",
-            POISSON,
-            lambda: special.rdp_sampled_gaussian_upper(q, sigma, alpha),
-        ),
+        ("Mironov et al. 2019, Theorem 11", POISSON, _closed_form),
+        ("Mironov et al. 2019, exact", POISSON, special.rdp_sampled_gaussian_upper),
     )
-    return tuple(_row(*row) for row in rows)
-
-
-def _row(paper: str, holds_for: tuple[str, str], bound: Callable[[], Any]) -> PublishedBound:
-    try:
-        return PublishedBound(paper, *holds_for, float(bound()), "")
-    except ValueError as failed:
-        return PublishedBound(paper, *holds_for, None, str(failed))
+    found = []
+    for paper, holds_for, bound in rows:
+        try:
+            found.append(PublishedBound(paper, *holds_for, float(bound(q, sigma, alpha)), ""))
+        except ValueError as failed:
+            found.append(PublishedBound(paper, *holds_for, None, str(failed)))
+    return tuple(found)
 
 
 def _setting(q: float, sigma: float, alpha: float) -> tuple[float, float, float]:
     return (
-        number_in(q, "q", _RATE),
+        number_in(q, "q", BETWEEN),
         number_in(sigma, "sigma", FINITE_POSITIVE),
         number_in(alpha, "alpha", _ORDER),
     )

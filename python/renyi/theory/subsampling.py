@@ -5,15 +5,7 @@ Accountants use the best bound that holds; the functions here give each by itsel
 one replaced record and the rate being sample size over data set size, and for a Poisson sample,
 neighbours differing by one record more or less. What is put in and what comes out refer to that
 adjacency.
-
-Examples
---------
->>> step = subsampled(0.5, 1e-6, 0.01)
->>> round(step.epsilon, 6), f"{step.delta:.0e}"
-(0.006466, '1e-08')
 """
-
-from __future__ import annotations
 
 import math
 from typing import Literal
@@ -25,6 +17,8 @@ from renyi._engine import RenyiCurve
 from renyi._rounding import MARGIN, above
 from renyi._validation import (
     NON_NEGATIVE,
+    PROBABILITY,
+    RATE,
     Range,
     delta_of,
     epsilon_of,
@@ -47,7 +41,6 @@ PoissonBound = Literal["best", "tight", "general", "mixture", "pure", "lower"]
 FixedSizeBound = Literal["best", "tight", "general", "mixture", "pure"]
 
 _ORDERS = "a number in [1, 1e6] or an array of these"
-_RATE = Range(0.0, 1.0)
 
 
 def subsampled(
@@ -55,32 +48,21 @@ def subsampled(
 ) -> Guarantee:
     """Return what an (epsilon, delta)-private mechanism guarantees on a random sample.
 
-    Parameters
-    ----------
-    epsilon : float
-        In [0, inf].
-    delta : float
-        In [0, 1].
-    sample_rate : float
-        The probability r that a record is in the sample, in [0, 1]; in (0, 1] for the inverse.
-    inverse : bool
-        Return instead what a mechanism must satisfy so that it is (epsilon, delta)-private on the
-        sample.
+    Args:
+        epsilon, delta: In [0, inf] and [0, 1].
+        sample_rate: The probability r that a record is in the sample, in [0, 1]; in (0, 1] for the
+            inverse.
+        inverse: Return instead what a mechanism must satisfy so that it is (epsilon, delta)-private
+            on the sample.
 
-    Returns
-    -------
-    Guarantee
+    Returns:
         (log(1 + r (exp(epsilon) - 1)), r delta), rounded up; at most (r (exp(epsilon) - 1), r
         delta), the linear form. The inverse is (log(1 + (exp(epsilon) - 1)/r), min(1, delta/r)),
         rounded down: `subsampled` takes it back to no more than what was asked for.
 
-    References
-    ----------
-    "A Tail of Two Densities", Claim 19 (fixed size); Balle, Barthe, Gaboardi 2018, arXiv
+    Source: "A Tail of Two Densities", Claim 19 (fixed size); Balle, Barthe, Gaboardi 2018, arXiv
     1807.01647, Theorems 8 (Poisson) and 9 (fixed size).
 
-    Examples
-    --------
     >>> amplified = subsampled(1.0, 1e-5, 0.01)
     >>> round(amplified.epsilon, 6), round(amplified.delta, 12)
     (0.017037, 1e-07)
@@ -89,7 +71,7 @@ def subsampled(
     (0.99862, 1e-05)
     """
     epsilon, delta = epsilon_of(epsilon), delta_of(delta)
-    r = number_in(sample_rate, "sample_rate", Range(0.0, 1.0, "(]") if inverse else _RATE)
+    r = number_in(sample_rate, "sample_rate", RATE if inverse else PROBABILITY)
     if r in (0.0, 1.0):
         return Guarantee(epsilon, delta) if r else Guarantee(0.0, 0.0)
     if not inverse:
@@ -128,27 +110,17 @@ def _log_mixture(epsilon: float, r: float) -> float:
 def subsampled_rdp(order: float, rdp: float, sample_rate: float) -> float:
     """Bound the Rényi-DP of a mechanism on a random sample by convexity alone.
 
-    Parameters
-    ----------
-    order : float
-        In (1, inf).
-    rdp : float
-        Of the mechanism at this order, in [0, inf].
-    sample_rate : float
-        The probability r that a record is in the sample, in [0, 1].
+    Args:
+        order: In (1, inf).
+        rdp: Of the mechanism at this order, in [0, inf].
+        sample_rate: The probability r that a record is in the sample, in [0, 1].
 
-    Returns
-    -------
-    float
+    Returns:
         log(1 + r (exp((order - 1) rdp) - 1)) / (order - 1), rounded up. It falls with r where the
         best bounds, `poisson_rdp` and `fixed_size_rdp`, fall with r^2.
 
-    References
-    ----------
-    "Great but Manageable Expectations", Claims 24 and 25.
+    Source: "Great but Manageable Expectations", Claims 24 and 25.
 
-    Examples
-    --------
     >>> f"{subsampled_rdp(10.0, 10.0 / 32.0, 0.01):.4e}"
     '1.6157e-02'
     """
@@ -166,7 +138,7 @@ def poisson_rdp(
     bound: PoissonBound = "best",
     terms: int | None = None,
 ) -> float | Array:
-    r"""Return a bound of the Rényi divergence of a mechanism on a Poisson sample.
+    r"""Return a bound of the Rényi divergence on a Poisson sample, rounded up ("lower" down).
 
     Neighbours differ by adding or removing a record. With :math:`w_l` the probability of
     :math:`l` successes in :math:`\alpha` trials of the sample rate, and :math:`K(l) = (l-1) D_l` of
@@ -176,45 +148,29 @@ def poisson_rdp(
               + \sum_{l=3}^{\alpha} w_l (3 e^{K(l)} - 1)\Bigr)
 
     for any mechanism (Zhu and Wang 2019, Theorem 5). Without the factor 3, which they prove for
-    some (Theorem 8), it holds for all of them, see Notes, and some mechanism reaches it
+    some (Theorem 8), it holds for all of them, as is shown below, and some mechanism reaches it
     (Theorem 6).
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Anything that `RDPAccountant` takes and that cannot fail.
-    sample_rate : float
-        In [0, 1].
-    orders : float or array_like of float
-        Orders in [1, 1e6]. Between whole numbers straight lines bound (order - 1) times the
-        divergence.
-    bound : {"best", "tight", "general", "mixture", "pure", "lower"}
-        "best" is what `RDPAccountant` uses: exact where the pair of distributions is known.
-        "tight" is without the factor, "general" with it. "mixture" is the logarithm of
-        1 + q (e^K - 1) over order - 1, by convexity alone. "pure" is the logarithm of
-        1 + q (e^M - 1) at every order, with M the largest loss (Balle, Barthe and Gaboardi 2018,
-        Theorem 9). "lower" is what no bound for all mechanisms with these divergences can be below.
-        Each is the theorem by itself; only "best" takes the smallest.
-    terms : int, optional
-        With "tight" at whole orders from 2 to 10^6: only so many divergences, at least 1, are asked
-        for at either end. The sum over l is bounded by D_l for the first and the last l, and by D
-        of the largest of the others for all of these (Theorem 11). From half the order on it is
-        "tight".
+    Args:
+        mechanism: Anything that `RDPAccountant` takes and that cannot fail.
+        sample_rate: In [0, 1].
+        orders: Orders in [1, 1e6]. Between whole numbers straight lines bound (order - 1) times the
+            divergence.
+        bound ({"best", "tight", "general", "mixture", "pure", "lower"}): "best" is what
+            `RDPAccountant` uses: exact where the pair of distributions is known. "tight" is without
+            the factor, "general" with it. "mixture" is the logarithm of 1 + q (e^K - 1) over order
+            - 1, by convexity alone. "pure" is the logarithm of 1 + q (e^M - 1) at every order, with
+            M the largest loss (Balle, Barthe and Gaboardi 2018, Theorem 9). "lower" is what no
+            bound for all mechanisms with these divergences can be below. Each is the theorem by
+            itself; only "best" takes the smallest.
+        terms: With "tight" at whole orders from 2 to 10^6: only so many divergences, at least 1,
+            are asked for at either end. The sum over l is bounded by D_l for the first and the last
+            l, and by D of the largest of the others for all of these (Theorem 11). From half the
+            order on it is "tight".
 
-    Returns
-    -------
-    float or ndarray of float64
-        Of the shape of ``orders``, rounded up; "lower" rounded down.
+    Raises:
+        UnsupportedMechanismError: If no Rényi divergence of the mechanism is known.
 
-    Raises
-    ------
-    UnsupportedMechanismError
-        If no Rényi divergence of the mechanism is known.
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
     With x = P/Q, u(x) = 1 - q + q x, a = alpha - 2 and t = 3 (1-q) / (3 + 2 a q) there is a c with
 
     .. math:: u(x)^{1-\alpha} \le t\, u(x)^\alpha + (1-t)\, x\, u(1/x)^\alpha + c\,(x - 1)
@@ -224,12 +180,8 @@ def poisson_rdp(
     sides agree at 1 to the second order, and their second derivatives compare by the inequality of
     the geometric mean: it leaves a function that is convex in log x and touches 0 at x = 1.
 
-    References
-    ----------
-    Zhu, Wang 2019, "Poisson Subsampled Rényi Differential Privacy", ICML.
+    Source: Zhu, Wang 2019, "Poisson Subsampled Rényi Differential Privacy", ICML.
 
-    Examples
-    --------
     >>> from renyi import Laplace
     >>> for bound in "lower", "best", "tight", "general":
     ...     print(f"{bound:8}{poisson_rdp(Laplace(0.5), 0.001, 8, bound=bound):.4e}")
@@ -237,11 +189,6 @@ def poisson_rdp(
     best    1.5889e-05
     tight   1.5889e-05
     general 1.6415e-05
-    >>> for terms in 2, 10, 50:
-    ...     print(f"{poisson_rdp(Laplace(0.5), 0.001, 100, bound='tight', terms=terms):.5e}")
-    2.69363e-04
-    2.32182e-04
-    2.32182e-04
     """
     q = probability_of(sample_rate, "sample_rate")
     one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure", "lower"))
@@ -265,39 +212,24 @@ def fixed_size_rdp(
     *,
     bound: FixedSizeBound = "best",
 ) -> float | Array:
-    r"""Return a bound of the Rényi divergence of a mechanism on a sample without replacement.
+    r"""Return a bound of the Rényi divergence on a sample without replacement, rounded up.
 
     Neighbours differ by replacing a record.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Anything that `RDPAccountant` takes and that cannot fail.
-    sample_rate : float
-        The size of the sample over that of the data, in [0, 1].
-    orders : float or array_like of float
-        Orders in [1, 1e6], as in `poisson_rdp`.
-    bound : {"best", "tight", "general", "mixture", "pure"}
-        "general" is Theorem 9 of Wang, Balle and Kasiviswanathan, "tight" their Theorem 27, for
-        mechanisms of which one pair of distributions reaches all orders. "mixture" and "pure" are
-        as in `poisson_rdp`. "best" is what `RDPAccountant` uses: for mechanisms whose pair an
-        involution swaps, log(1 + 2 (A - 1)) with log A that of a Poisson sample, see Notes, or
-        "mixture".
+    Args:
+        mechanism: Anything that `RDPAccountant` takes and that cannot fail.
+        sample_rate: The size of the sample over that of the data, in [0, 1].
+        orders: Orders in [1, 1e6], as in `poisson_rdp`.
+        bound ({"best", "tight", "general", "mixture", "pure"}): "general" is Theorem 9 of Wang,
+            Balle and Kasiviswanathan, "tight" their Theorem 27, for mechanisms of which one pair of
+            distributions reaches all orders. "mixture" and "pure" are as in `poisson_rdp`. "best"
+            is what `RDPAccountant` uses: for mechanisms whose pair an involution swaps, log(1 + 2
+            (A - 1)) with log A that of a Poisson sample, see below, or "mixture".
 
-    Returns
-    -------
-    float or ndarray of float64
-        Of the shape of ``orders``, rounded up.
+    Raises:
+        UnsupportedMechanismError: If no Rényi divergence of the mechanism is known, or with "tight"
+            if it does not qualify.
 
-    Raises
-    ------
-    UnsupportedMechanismError
-        If no Rényi divergence of the mechanism is known, or with "tight" if it does not qualify.
-    TypeError, ValueError
-        If an argument is outside its range.
-
-    Notes
-    -----
     The hockey-stick divergences of the sample are at most those of ((1-q) Q + q P, Q) for factors
     above 1 and those of (Q, (1-q) Q + q P) below (Zhu, Dong, Wang 2022, Theorem 11). The divergence
     with f(r) = r^a - 1 - a (r - 1) is an integral of these, so it is at most the sum of both, and
@@ -305,12 +237,9 @@ def fixed_size_rdp(
     dominates but each is swapped, as those of `MultivariateDiscreteGaussian`, both sides are at
     most the sum over two pairs: log(1 + 4 (A - 1)), or "general".
 
-    References
-    ----------
-    Wang, Balle, Kasiviswanathan 2019, arXiv 1808.00087. Zhu, Dong, Wang 2022, arXiv 2106.08567.
+    Source: Wang, Balle, Kasiviswanathan 2019, arXiv 1808.00087. Zhu, Dong, Wang 2022, arXiv
+    2106.08567.
 
-    Examples
-    --------
     >>> from renyi import Gaussian
     >>> for bound in "best", "tight", "general":
     ...     print(f"{bound:8}{fixed_size_rdp(Gaussian(4.0), 0.01, 8, bound=bound):.4e}")

@@ -1,0 +1,21 @@
+"""Fields of frozen values, checked and set while these are made."""
+
+from renyi._validation import Range, integer_of, number_in
+
+
+def set_fields(frozen: object, **fields: object) -> None:
+    """Set fields of a frozen value while it is made."""
+    for name, value in fields.items():
+        object.__setattr__(frozen, name, value)
+
+
+def set_numbers(frozen: object, **ranges: Range) -> None:
+    """Check fields that are numbers, each of its range, and set them."""
+    for name, range_ in ranges.items():
+        object.__setattr__(frozen, name, number_in(getattr(frozen, name), name, range_))
+
+
+def set_integers(frozen: object, **least: int) -> None:
+    """Check fields that are integers, each with the least it may be, and set them."""
+    for name, low in least.items():
+        object.__setattr__(frozen, name, integer_of(getattr(frozen, name), name, low))
