@@ -182,7 +182,7 @@ def test_get_rdp_is_rounded_up_and_keeps_the_shape():
     for order, value in zip(orders.flat, values.flat, strict=True):
         exact = 7 * reference.rdp_sampled_gaussian(0.01, 1.0, float(order), 30)
         assert exact <= mpf(float(value)) <= exact * (1 + mpf(10) ** -12)
-    with pytest.raises(ValueError, match=r"orders must be in \[1, 1e6\]"):
+    with pytest.raises(ValueError, match=r"orders must be a number in \[1, 1e6\]"):
         acc.get_rdp([2.0, 0.5])
     with pytest.raises(ValueError, match="nan"):
         acc.get_rdp(math.nan)
