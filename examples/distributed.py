@@ -22,6 +22,7 @@ import argparse
 import operator
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from importlib import import_module
 from typing import Any
@@ -41,26 +42,30 @@ __all__ = ["Shard", "main", "train"]
 CLASSES = 10
 
 
+@dataclass(frozen=True)
 class Shard:
     """The records of one worker, and its part of every batch."""
 
-    def __init__(self, images: Any, labels: Any, sample_rate: float) -> None:
-        self._images, self._labels = images, labels
-        self._sampler = PoissonSampler(len(labels), sample_rate)
+    images: Any
+    labels: Any
+    sample_rate: float
 
     def clipped_sum(self, parameters: list[Any], max_grad_norm: float) -> ClippedSum:
         """Return the sum of the clipped gradients of a new batch."""
-        batch = self._sampler.sample()
+        batch = PoissonSampler(len(self.labels), self.sample_rate).sample()
         features, classes = parameters[0].shape
         classifier = LogisticRegression(features, classes, seed=0)
         classifier.parameters = parameters
-        return classifier.clipped_sum(self._images[batch], self._labels[batch], max_grad_norm)
+        return classifier.clipped_sum(self.images[batch], self.labels[batch], max_grad_norm)
 
 
 def train(
-    client: Any, data: Split, plan: TrainingPlan, learning_rate: float
+    client: Any, data: Split, plan: TrainingPlan, learning_rate: float, charge: Any = None
 ) -> tuple[LogisticRegression, DPSGD]:
     """Train logistic regression with one shard on each worker of a Dask client.
+
+    The sum of a worker that is lost is made again elsewhere, of another batch: the first was never
+    added, and nobody has seen it.
 
     Parameters
     ----------
@@ -72,6 +77,8 @@ def train(
         Of the whole: the sampling rate is that of every shard.
     learning_rate : float
         Of plain stochastic gradient descent.
+    charge : callable, optional
+        See `renyi.sgd.DPSGD`: one charge a step, where the noise is added.
 
     Returns
     -------
@@ -80,21 +87,25 @@ def train(
     optimizer : DPSGD
         With the accountant of the run.
     """
-    names = list(client.scheduler_info()["workers"])
+    names = list(client.nthreads())
+    parts = zip(
+        names,
+        np.array_split(data.train, len(names)),
+        np.array_split(data.train_labels, len(names)),
+        strict=True,
+    )
     shards = [
-        client.submit(Shard, *part, plan.sample_rate, workers=[name], actor=True).result()
-        for name, *part in zip(
-            names,
-            np.array_split(data.train, len(names)),
-            np.array_split(data.train_labels, len(names)),
-            strict=True,
+        client.submit(
+            Shard, *part, plan.sample_rate, workers=[name], allow_other_workers=True, pure=False
         )
+        for name, *part in parts
     ]
     classifier = LogisticRegression(data.train.shape[1], CLASSES, seed=0)
-    optimizer = DPSGD(classifier.parameters, plan, SGD(learning_rate))
+    optimizer = DPSGD(classifier.parameters, plan, SGD(learning_rate), charge=charge)
     for _ in progress(range(plan.steps), "step", logged=LOGGED):
-        parts = [s.clipped_sum(classifier.parameters, plan.max_grad_norm) for s in shards]
-        optimizer.step(reduce(operator.add, [part.result() for part in parts]))
+        now = classifier.parameters, plan.max_grad_norm
+        sums = [client.submit(Shard.clipped_sum, shard, *now, pure=False) for shard in shards]
+        optimizer.step(reduce(operator.add, client.gather(sums)))
     return classifier, optimizer
 
 

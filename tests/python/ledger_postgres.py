@@ -5,19 +5,26 @@
 
 import os
 import sys
+import time
 
 from renyi import BudgetExceededError, Gaussian
-from renyi.ledger import PostgresLedger
+from renyi.ledger import LedgerError, PostgresLedger
 
 NOISE = Gaussian(400.0)
 
 what, place, schema, number = sys.argv[1:]
-ledger, done = PostgresLedger(place, schema=schema, timeout=300.0), 0
-try:
-    while True:
+ledger, done, failed = PostgresLedger(place, schema=schema, timeout=300.0), 0, 0
+while True:
+    try:
         ledger.charge("data", NOISE, note=number)
         done += 1
-        if what == "charge":
-            os.write(1, b".")
-except BudgetExceededError:
-    print(done)
+    except BudgetExceededError:
+        print(done)
+        break
+    except LedgerError:  # the server is gone: what was to be recorded may be, and is not counted
+        failed += 1
+        if what == "charge" or failed > 1000:
+            raise
+        time.sleep(0.1)
+    if what == "charge":
+        os.write(1, b".")

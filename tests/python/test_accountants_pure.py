@@ -16,6 +16,7 @@ from renyi import (
     FixedSizeSampled,
     Gaussian,
     Laplace,
+    PermuteAndFlip,
     PLDAccountant,
     PoissonSampled,
     PureDP,
@@ -34,6 +35,7 @@ LOSSES = [
     (RandomizedResponse(0.8), math.log(4.0)),
     (DiscreteLaplace(2.0), 0.5),
     (Exponential(1.0), 1.0),
+    (PermuteAndFlip(0.7), 0.7),
     (PoissonSampled(Laplace(1.0), 0.1), math.log1p(0.1 * math.expm1(1.0))),
 ]
 

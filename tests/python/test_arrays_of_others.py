@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from renyi import Gaussian, PLDAccountant, RDPAccountant, special
-from renyi.sgd import clip_and_sum
+from renyi.noise import add_gaussian_noise
+from renyi.sgd import clip_and_sum, per_sample_norms, weighted_sum
 
 PAGE = Path(__file__).parents[2] / "docs" / "arrays.md"
 ALPHA = np.array([1.5, 2.0, 8.0])
@@ -50,16 +51,48 @@ def test_clipping_refuses_what_is_on_a_device():
 
 
 @pytest.mark.filterwarnings("ignore:__array_wrap__")  # that of PyTorch is of NumPy 1
-@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax.numpy"])
 def test_arrays_on_the_processor(library):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = pytest.importorskip(library)
-    given = (module.asarray if library == "jax.numpy" else module.tensor)(ALPHA.astype(np.float32))
-    found = np.asarray(special.log_a(0.01, 1.0, given))
-    assert (found == special.log_a(0.01, 1.0, ALPHA)).all()
-    accountant = PLDAccountant().compose(Gaussian(1.0))
-    assert (accountant.get_delta(given) == accountant.get_delta(ALPHA)).all()
+    asarray = module.tensor if library == "torch" else module.asarray
+    given, rows = asarray(ALPHA.astype(np.float32)), asarray(np.eye(3, 5, dtype=np.float32))
+    result = module.Tensor if library == "torch" else np.ndarray
+    for found, wanted in (
+        (special.log_a(0.01, 1.0, given), special.log_a(0.01, 1.0, ALPHA)),
+        (
+            special.dp_sgd_epsilon_upper(0.01, given, 100, 1e-5),
+            special.dp_sgd_epsilon_upper(0.01, ALPHA, 100, 1e-5),
+        ),
+    ):
+        assert isinstance(found, result)
+        assert np.asarray(found).dtype == np.float64
+        assert (np.asarray(found) == wanted).all()
+    for accountant in (PLDAccountant(), RDPAccountant(orders=given)):
+        found = accountant.compose(Gaussian(1.0)).get_delta(given)
+        assert type(found) is np.ndarray
+        assert (found == accountant.get_delta(ALPHA)).all()
+    for found in (clip_and_sum(rows, 0.5).sum, weighted_sum(rows, given), per_sample_norms(rows)):
+        assert type(found) is np.ndarray
+        assert found.dtype == np.float64
+    assert (per_sample_norms(rows) == 1.0).all()
+    assert (weighted_sum(rows, given) == [*ALPHA, 0.0, 0.0]).all()
+
+
+@pytest.mark.parametrize("library", ["torch", "jax.numpy"])
+def test_noise_is_added_in_place(library):
+    """To a tensor by the view that NumPy has of it; arrays that do not change are refused."""
+    module = pytest.importorskip(library)
+    given = module.zeros(1000)
+    with pytest.raises(TypeError, match="array must be an array of float32 or float64"):
+        add_gaussian_noise(given, 5.0)
+    if library == "torch":
+        add_gaussian_noise(given.numpy(), 5.0)
+        assert 4.0 < given.std() < 6.0
+    else:
+        with pytest.raises(ValueError, match="read-only"):
+            add_gaussian_noise(np.asarray(given), 5.0)
 
 
 def test_a_device_without_memory():

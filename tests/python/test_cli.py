@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from decimal import Decimal
@@ -90,6 +91,22 @@ def test_the_installed_command(start):
 
 
 # Machine-readable output is the Python API's numbers, digit for digit.
+
+
+@pytest.mark.parametrize("command", ["epsilon", "report"])
+def test_a_certificate_outlives_the_reader_of_the_rest(tmp_path, command):
+    file, (reader, writer) = tmp_path / "run.json", os.pipe()
+    os.close(reader)
+    run = [*RUN, "--delta", "1e-5", "--certificate", str(file)]
+    done = subprocess.run(
+        [sys.executable, "-u", "-m", "renyi", command, *run],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert json.loads(file.read_text(encoding="utf-8"))
 
 
 def test_json_has_the_numbers_of_the_python_interface(capsys):

@@ -1,4 +1,4 @@
-"""Functions with the signatures of dp_accounting, riskcal and TensorFlow Privacy, beside theirs."""
+"""Functions of dp_accounting, riskcal and TensorFlow Privacy; mechanisms of autodp."""
 
 from __future__ import annotations
 
@@ -10,15 +10,20 @@ import pytest
 from each import slow
 
 from renyi import (
+    ZCDP,
+    Exponential,
     Gaussian,
     GroupSampled,
     Laplace,
     PLDAccountant,
     PoissonSampled,
+    PureDP,
+    RandomizedResponse,
     RDPAccountant,
     tradeoff,
 )
 from renyi.compat import get_privacy_spent, riskcal, tensorflow_privacy
+from renyi.pairs import Composition
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
 RUN = (1.0, 0.01, 1000)
@@ -192,6 +197,49 @@ class TestRiskcal:
             own.get_bayes_risk(prior) for prior in priors
         ]
 
+    @pytest.mark.parametrize(
+        ("name", "arguments", "keywords", "steps"),
+        [
+            ("from_gaussian_mechanism", (1.0,), {"sampling_prob": 0.01}, 1000),
+            ("from_gaussian_mechanism", (0.6,), {"sampling_prob": 0.01}, 100),
+            ("from_gaussian_mechanism", (1.0,), {"use_connect_dots": False}, 1),
+            ("from_laplace_mechanism", (1.0,), {}, 10),
+            ("from_randomized_response", (0.5, 4), {}, 3),
+        ],
+    )
+    def test_losses_of_dp_accounting_go_in(self, name, arguments, keywords, steps):
+        """Delta is theirs in each direction, and everywhere above the exact one."""
+        theirs = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+        from renyi.compat.dp_accounting import privacy_loss_distribution as front
+
+        grid = {"value_discretization_interval": 1e-3}
+        pld = getattr(theirs, name)(*arguments, **keywords, **grid).self_compose(steps)
+        mine = front.from_privacy_loss_distribution(pld)
+        exact = getattr(front, name)(*arguments, **keywords).self_compose(steps).accountant
+        ((given, _),) = mine.accountant.mechanisms
+        for pair, masses in ((given.remove, pld._pmf_remove), (given.add, pld._pmf_add)):
+            for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
+                _, found = Composition([(pair, 1)]).delta_bounds(epsilon)
+                wanted = masses.get_delta_for_epsilon(epsilon)
+                assert wanted - 1e-12 <= found <= wanted + 3e-12
+        alpha = np.array([0.01, 0.1, 0.5])
+        beta = riskcal.get_beta_from_pld(pld, alpha)
+        assert (beta <= exact.get_beta(alpha) + 1e-7).all()  # which is rounded down too
+        assert beta == pytest.approx(exact.get_beta(alpha), abs=0.01)
+        assert riskcal.get_advantage_from_pld(pld) >= exact.get_advantage() - 1e-7
+        assert riskcal.get_bayes_risk_from_pld(pld, 0.3) <= exact.get_bayes_risk(0.3) + 1e-7
+
+    def test_losses_that_are_no_bound(self):
+        theirs = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+        with pytest.raises(TypeError, match="must be a PrivacyLossDistribution of dp_accounting"):
+            riskcal.get_advantage_from_pld(1.0)
+        optimistic = theirs.from_laplace_mechanism(1.0, pessimistic_estimate=False)
+        with pytest.raises(ValueError, match="pessimistic estimates, got optimistic"):
+            riskcal.get_advantage_from_pld(optimistic)
+        more = theirs.PrivacyLossDistribution.create_from_rounded_probability({-1: 1.0}, 0.0, 1.0)
+        with pytest.raises(ValueError, match="masses of sum 1, got others"):
+            riskcal.get_advantage_from_pld(more)
+
     def test_bounds_are_on_the_safe_side(self):
         for epsilon, delta in ((0.1, 0.0), (1.0, 1e-5), (5.0, 0.1)):
             grid = np.linspace(0.0, 1.0, 2001)
@@ -245,3 +293,60 @@ class TestTensorFlowPrivacy:
         )
         assert "without microbatching" in without
         assert "users" not in without
+
+
+@pytest.mark.filterwarnings("ignore")
+class TestAutodp:
+    def test_what_is_known(self):
+        """The curves are those of autodp; bounded range makes ours of the exponential smaller."""
+        zoo = pytest.importorskip("autodp.mechanism_zoo")
+        from autodp.transformer_zoo import AmplificationBySampling
+
+        from renyi.compat.autodp import from_autodp
+
+        sample = AmplificationBySampling(PoissonSampling=True)
+        steps = {"prob": 0.01, "sigma": 1.0, "coeff": 1000}
+        known = {
+            zoo.GaussianMechanism(2.0): Gaussian(2.0),
+            zoo.ExactGaussianMechanism(2.0): Gaussian(2.0),
+            zoo.LaplaceMechanism(1.5): Laplace(1.5),
+            zoo.RandresponseMechanism(0.8): RandomizedResponse(0.8, 2),
+            zoo.PureDP_Mechanism(0.5): PureDP(0.5),
+            zoo.zCDP_Mechanism(0.1, 0.2): ZCDP(0.1, 0.2),
+            zoo.DiscreteGaussianMechanism(2.0): ZCDP(0.125),
+            zoo.ExponentialMechanism(1.0): Exponential(1.0),
+            zoo.NoisySGD_Mechanism(0.01, 1.0, 1000): STEP * 1000,
+            zoo.SubsampleGaussianMechanism(steps): STEP * 1000,
+            zoo.ComposedGaussianMechanism({"sigma": 2.0, "coeff": 3}): Gaussian(2.0) * 3,
+            zoo.NoisyGD_Mechanism(np.array([1.0, 2.0])): Gaussian(1.0) + Gaussian(2.0),
+            sample(zoo.GaussianMechanism(1.0), 0.01, improved_bound_flag=True): STEP,
+            sample(zoo.LaplaceMechanism(1.5), 0.1, improved_bound_flag=True): PoissonSampled(
+                Laplace(1.5), 0.1
+            ),
+        }
+        for theirs, wanted in known.items():
+            assert from_autodp(theirs) == wanted
+            found = RDPAccountant().compose(wanted).get_rdp(4.0)
+            assert found <= theirs.RenyiDP(4.0) * (1.0 + 1e-9)
+            assert isinstance(wanted, Exponential) or found >= theirs.RenyiDP(4.0) * (1.0 - 1e-9)
+
+    def test_what_is_not(self):
+        zoo = pytest.importorskip("autodp.mechanism_zoo")
+        from autodp.transformer_zoo import AmplificationBySampling, ComposeGaussian, Composition
+
+        from renyi.compat.autodp import from_autodp
+
+        noise = zoo.GaussianMechanism(1.0)
+        sample = AmplificationBySampling(PoissonSampling=True)
+        for theirs, remedy in (
+            (Composition()([noise, noise], [1, 2]), "add up its parts"),
+            (ComposeGaussian()([noise], [2]), "add up its parts"),
+            (sample(sample(noise, 0.1), 0.1), r"RDPCurve\(None, mechanism.RenyiDP\)"),
+            (1.0, "got float"),
+        ):
+            with pytest.raises(TypeError, match=f"zoo and known here.*{remedy}"):
+                from_autodp(theirs)
+        noise.neighboring = "replace_one"
+        replaced = AmplificationBySampling(PoissonSampling=False)(noise, 0.1)
+        with pytest.raises(TypeError, match="FixedSizeSampled"):
+            from_autodp(replaced)

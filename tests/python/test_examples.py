@@ -1,13 +1,18 @@
 """The programs of examples: what they print, draw, learn and refuse."""
 
+import json
 import math
+import os
 import re
+import signal
 import sys
+from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, wait
 from each import slow
 from examples import adapters, audit_digits, correlated, distributed, pnsgd, stream, sweep
 from examples import digits as digits_program
@@ -18,7 +23,7 @@ from examples._transformer import Transformer
 from ghost_reference import in_full
 from numpy.testing import assert_allclose
 
-from renyi import PLDAccountant, special
+from renyi import BudgetExceededError, Gaussian, GDPFilter, Ledger, PLDAccountant, special
 from renyi.sgd import (
     DPSGD,
     PNSGD,
@@ -338,6 +343,64 @@ def test_noise_is_added_once(client):
     assert abs(noise.std() - 1) < 5 / math.sqrt(2 * noise.size)
 
 
+def kill(client, worker):
+    os.kill(client.run(os.getpid, workers=[worker])[worker], signal.SIGKILL)
+
+
+def test_training_outlives_a_worker(client, tmp_path):
+    """The sum of the lost worker is made anew; the ledger has every step once."""
+    data = digits(0)
+    plan = TrainingPlan(
+        len(data.train), len(data.train), noise_multiplier=50.0, steps=6, max_grad_norm=0.5
+    )
+    with Ledger(tmp_path / "privacy.db") as ledger:
+        ledger.create("digits", epsilon=1.0, delta=1e-5)
+
+        def charge(*mechanism, **position):
+            ledger.charge("digits", *mechanism, **position)
+            if position["step"] == 2:
+                kill(client, next(iter(client.nthreads())))
+
+        _, optimizer = distributed.train(client, data, plan, 2.0, charge)
+        assert optimizer.private.batch_size == len(data.train)
+        assert sum(entry.repeats for entry in ledger.history("digits")[1:]) == plan.steps
+        assert ledger.verify() == []
+
+
+def charged_release(path, number):
+    """A task that pays before it releases; again when it is run again, since both may be seen."""
+    with Ledger(path, timeout=300.0) as ledger:
+        try:
+            ledger.charge("data", Gaussian(50.0), note=str(number))
+        except BudgetExceededError:
+            return None
+    return special.dp_sgd_epsilon_upper(0.01, 1.0 + number, [1000, 2000], 1e-5)
+
+
+def test_tasks_that_charge_outlive_a_worker(client, tmp_path):
+    """All tasks end, each result has its charge, and the budget is used up exactly."""
+    path = tmp_path / "privacy.db"
+    with Ledger(path) as ledger:
+        ledger.create("data", epsilon=1.0, delta=1e-6, accountant="gdp")
+    client.wait_for_workers(2)
+    fits = GDPFilter(1.0, 1e-6).count_that_fits(Gaussian(50.0), 10**6)
+    tasks = client.map(partial(charged_release, path), range(fits + 20))
+    wait(tasks[:20])
+    kill(client, *client.who_has(tasks[0])[tasks[0].key])
+    results = client.gather(tasks)
+    paid = {number for number, found in enumerate(results) if found is not None}
+    with Ledger(path) as ledger:
+        charged = Counter(entry.note for entry in ledger.history("data")[1:])
+        assert ledger.verify() == []
+    print(json.dumps({"fits": fits, "charged": charged.total(), "results": len(paid)}))
+    assert charged.total() == fits
+    assert charged["0"] == 2  # its result was lost
+    assert paid <= {int(note) for note in charged}
+    for number in paid:
+        wanted = special.dp_sgd_epsilon_upper(0.01, 1.0 + number, [1000, 2000], 1e-5)
+        assert (results[number] == wanted).all()
+
+
 # --- what is refused
 
 
@@ -356,7 +419,7 @@ def test_noise_is_added_once(client):
             ["--plot", "nowhere/digits.png"],
             "must be in a directory that exists, got",
         ),
-        (adapters, ["--width", "8", "--public-steps", "0", "--epsilon", "0"], "target_epsilon"),
+        *slow((adapters, ["--width", "8", "--epsilon", "0"], "target_epsilon")),
         (adapters, ["--width", "8", "--batch-size", "50000"], "batch_size must be an integer in"),
         (
             adapters,

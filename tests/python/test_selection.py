@@ -1,4 +1,4 @@
-"""The best of a random number of runs, by the privacy profile of a run.
+"""The best of a random number of runs, by the privacy profile of a run; permute-and-flip.
 
 The truth for finite mechanisms is the worst of all orders of their outcomes, for Gaussian noise it
 lies above an attack: outcomes of low loss are ranked first, of high loss next, and the event is
@@ -20,6 +20,7 @@ from renyi.mechanisms import (
     ApproxDP,
     Gaussian,
     Laplace,
+    PermuteAndFlip,
     PoissonSampled,
     PrivacyLoss,
     PureDP,
@@ -226,3 +227,60 @@ def test_the_command_line_names_the_cost_of_tuning(capsys):
     alone = PLDAccountant().compose(training).get_epsilon(1e-6)
     assert found["epsilon_of_one_run"] == alone < found["epsilon"]
     assert main([*run, "--tuning-runs", "1"]) == 2
+
+
+# --- permute-and-flip
+
+
+def chances(utilities, epsilon):
+    """Permute-and-flip by inclusion and exclusion over who comes before; sensitivity 1."""
+    taken = np.exp(0.5 * epsilon * (utilities - utilities.max()))
+    found = []
+    for r in range(len(taken)):
+        others, total = np.delete(taken, r), 0.0
+        for size in range(len(taken)):
+            products = map(np.prod, itertools.combinations(others, size))
+            total += (-1) ** size / (size + 1) * sum(products)
+        found.append(taken[r] * total)
+    assert sum(found) == pytest.approx(1.0, abs=1e-12)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_permute_and_flip_is_dominated(epsilon):
+    """The corners around 50 random utilities of up to six answers."""
+    drawn, at = np.random.default_rng(1), epsilon * np.array([0.0, 0.2, 0.5, 0.9])
+    allowed = PLDAccountant().compose(PermuteAndFlip(epsilon)).get_delta(at)
+    for _ in range(50):
+        answers = int(drawn.integers(2, 7))
+        one = drawn.exponential(drawn.choice([0.3, 2.0]), answers).round(drawn.integers(0, 3))
+        p = chances(one, epsilon)
+        for corner in itertools.product([-1.0, 1.0], repeat=answers):
+            q = chances(one + np.array(corner), epsilon)
+            for a, b in ((p, q), (q, p)):
+                lost = np.maximum(a - np.exp(at)[:, None] * b, 0.0).sum(axis=1)
+                assert (lost <= allowed + 1e-12).all()
+
+
+def test_two_answers_reach_the_pair_of_permute_and_flip():
+    epsilon = 1.0
+    lower, upper = PLDAccountant().compose(PermuteAndFlip(epsilon)).get_delta_bounds(0.3)
+    reached = 0.0
+    for gap in np.linspace(-3.0, 3.0, 601):
+        p, q = (chances(np.array([0.0, gap + move]), epsilon) for move in (-1.0, 1.0))
+        reached = max(reached, *(np.maximum(p - math.exp(0.3) * q, 0.0)))
+    assert lower == pytest.approx(reached, rel=1e-9)
+    assert lower <= upper <= lower * (1.0 + 1e-9)
+    assert lower == pytest.approx(1.0 - math.exp(0.5 * (0.3 - epsilon)), rel=1e-12)
+
+
+def test_noisy_max_by_laplace_noise_costs_no_more():
+    """Of two answers, by the distribution of a difference of two Laplace variables."""
+    allowed = PLDAccountant().compose(PermuteAndFlip(1.0)).get_delta(0.3)
+
+    def wins(gap):  # scale 2; the larger utility
+        return 1.0 - 0.5 * math.exp(-0.5 * gap) * (1.0 + 0.25 * gap)
+
+    for gap in np.linspace(2.0, 9.0, 50):
+        lost = [1.0 - wins(gap - 2.0), 1.0 - wins(gap)]
+        assert lost[0] - math.exp(0.3) * lost[1] <= allowed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -23,6 +24,7 @@ from renyi.cli.runs import (
 )
 
 if TYPE_CHECKING:
+    from renyi.ledger import Ledger
     from renyi.mechanisms import Mechanism
     from renyi.report import Report
 
@@ -146,19 +148,34 @@ def report(options: argparse.Namespace) -> int:
     """Write a report to the files asked for, or as Markdown to the screen."""
     with output.waiting("privacy statement"):
         made = _of_ledger(options) if options.ledger is not None else _of_run(options)
-    if options.html is None and options.markdown is None:
-        print(getattr(made, f"to_{options.format}")().rstrip("\n"))
-    for name, text in ((options.html, made.to_html), (options.markdown, made.to_markdown)):
-        if name is not None:
-            output.write_text(name, text())
-            print(f"{made.headline}: {name}")
+    texts = {options.html: made.to_html, options.markdown: made.to_markdown}
+    files = {name: text for name, text in texts.items() if name is not None}
+    for name, text in files.items():  # all before a reader of what is printed may go away
+        output.write_text(name, text())
     if made.certificate is not None:
         output.write_certificate(options.certificate, made.certificate)
+    if not files:
+        print(getattr(made, f"to_{options.format}")().rstrip("\n"))
+    for name in files:
+        print(f"{made.headline}: {name}")
     return 0
 
 
+def opened_ledger(place: str, *, read_only: bool = False) -> Ledger:
+    """Return the ledger in a file, or at an address of PostgreSQL, where reading writes nothing."""
+    from renyi.ledger import Ledger, PostgresLedger
+
+    if not place.startswith(("postgresql://", "postgres://")):
+        return Ledger(place, read_only=read_only)
+    alone = find_spec("psycopg") is None and find_spec("psycopg2") is not None
+    try:
+        return PostgresLedger(place, driver="psycopg2" if alone else "psycopg")
+    except ImportError as error:
+        raise UsageError(f'{error}: python -m pip install "psycopg[binary]"') from None
+
+
 def _of_ledger(options: argparse.Namespace) -> Report:
-    from renyi.ledger import Ledger, LedgerError
+    from renyi.ledger import LedgerError
     from renyi.report import dataset_report
 
     _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
@@ -166,7 +183,7 @@ def _of_ledger(options: argparse.Namespace) -> Report:
         raise UsageError("--ledger needs --dataset NAME")
     delta = None if options.delta is None else single(options, "delta")
     try:
-        with Ledger(options.ledger) as ledger:
+        with opened_ledger(options.ledger) as ledger:
             return dataset_report(
                 ledger,
                 options.dataset,

@@ -36,9 +36,10 @@ INPUT_KEYS = ("noise_multiplier", "dataset_size", "batch_size", "sample_rate", "
 def epsilon(options: argparse.Namespace) -> int:
     """Epsilon at a given delta."""
     require(options, "noise_multiplier", "delta")
-    records = _guarantee(options, given="delta", wanted="epsilon")
-    if options.certificate is not None:
+    records = _guarantees(options, "delta")
+    if options.certificate is not None:  # before a reader of what is printed may go away
         _write_certificate(options, records)
+    _print_all(options, records, given="delta", wanted="epsilon")
     return within_limit(options, [headline(record, "epsilon") for record in records])
 
 
@@ -56,7 +57,7 @@ def _write_certificate(options: argparse.Namespace, records: Sequence[dict[str, 
 def delta(options: argparse.Namespace) -> int:
     """Delta at a given epsilon."""
     require(options, "noise_multiplier", "epsilon")
-    _guarantee(options, given="epsilon", wanted="delta")
+    _print_all(options, _guarantees(options, "epsilon"), given="epsilon", wanted="delta")
     return 0
 
 
@@ -94,20 +95,24 @@ def rdp(options: argparse.Namespace) -> int:
     return 0
 
 
-def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> list[dict[str, Any]]:
-    """Print the guarantees of all runs, and return them."""
+def _guarantees(options: argparse.Namespace, given: str) -> list[dict[str, Any]]:
     check_method(options)
     cells = [(run, float(value)) for run in runs(options) for value in getattr(options, given)]
     with output.waiting("certified bounds") if len(cells) == 1 else nullcontext():
-        records = [
+        return [
             {**run, given: value, **price(options, run, given, value)}
             for run, value in output.progress(cells)
         ]
+
+
+def _print_all(
+    options: argparse.Namespace, records: list[dict[str, Any]], *, given: str, wanted: str
+) -> None:
     if emit_data(options, records, data_facts(options)):
-        return records
+        return
     if len(records) == 1:
         _print_one(options, records[0], given, wanted)
-        return records
+        return
     given_keys = (*INPUT_KEYS, given)
     columns = [input_column(key) for key in varying(records, given_keys)]
     columns.append(Column(wanted, wanted, lambda value: round_up(value, options.digits)))
@@ -122,7 +127,6 @@ def _guarantee(options: argparse.Namespace, *, given: str, wanted: str) -> list[
         columns.append(Column(beside, "by Renyi-DP", lambda value: round_up(value, options.digits)))
         columns.append(Column("saved", "smaller by", str))
     print_sweep(options, records, columns, given_keys)
-    return records
 
 
 def emit_data(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sqlite3
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from renyi._rounding import round_down
 from renyi._validation import visible
 from renyi.cli import output
-from renyi.cli.files import read_mechanism, read_text
+from renyi.cli.files import opened_ledger, read_mechanism, read_text
 from renyi.cli.options import OutputError, UsageError
 from renyi.cli.output import EXCEEDED, Column, plain
 
@@ -26,19 +25,18 @@ Action = Callable[["Ledger", argparse.Namespace], int]
 def run(options: argparse.Namespace) -> int:
     """Do one thing with a ledger; 3 where a budget would be exceeded."""
     from renyi.filters import BudgetExceededError
-    from renyi.ledger import Ledger, LedgerError
+    from renyi.ledger import LedgerError
 
     read_only = getattr(options, "read_only", False)
     try:
-        with Ledger(options.path, read_only=read_only) as ledger:
+        with opened_ledger(options.path, read_only=read_only) as ledger:
             return ACTIONS[options.action](ledger, options)
     except BudgetExceededError as error:
         print(f"{options.parser.prog}: refused: {visible(str(error))}", file=sys.stderr)
         return EXCEEDED
     except LedgerError as error:
-        unwritable = options.action in WRITING and isinstance(
-            error.__cause__, sqlite3.OperationalError | OSError
-        )
+        kinds = {kind.__name__ for kind in type(error.__cause__).__mro__}  # of any driver
+        unwritable = options.action in WRITING and kinds & {"OperationalError", "OSError"}
         raise (OutputError if unwritable else UsageError)(str(error)) from None
 
 

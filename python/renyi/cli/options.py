@@ -498,7 +498,7 @@ OPTIONS = {
     ),
     "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
     "count": Option("--count", "uses of it (default 1)", "N", type=one(USES), default=1),
-    "ledger": Option("--ledger", "with --dataset: what was recorded of it", "FILE"),
+    "ledger": Option("--ledger", "with --dataset: what was recorded of it", "LEDGER"),
     "dataset": Option("--dataset", "the data set, in the ledger or to name", "NAME"),
     "query": Option("--query", "what was asked; repeatable", "NAME", action="append"),
     "author": Option("--author", "who answers for the statement", "NAME"),
@@ -548,7 +548,7 @@ OPTIONS = {
     ),
     "shell": Option("shell", None, "SHELL", choices=("bash", "zsh", "fish")),
     # Ledgers.
-    "path": Option("path", "the file", "LEDGER"),
+    "path": Option("path", "the file, or postgresql://HOST/DATABASE", "LEDGER"),
     "read_only": Option("--read-only", "without permission to write the file", **_FLAG),
     "data_set": Option("dataset", "name of the data set", "DATASET"),
     "any_data_set": Option("dataset", "default: all", "DATASET", nargs="?"),

@@ -1,8 +1,9 @@
 """The functions of riskcal, by the exact curve; it need not be installed.
 
 Its modules ``analysis``, ``calibration.dpsgd`` and ``accountants`` are one here. Distributions of
-losses are those of `renyi.compat.dp_accounting.privacy_loss_distribution`. Trade-off functions and
-risks of Bayes are rounded down, advantages and noise up.
+losses are those of `renyi.compat.dp_accounting.privacy_loss_distribution`, or of dp_accounting with
+pessimistic estimates (see ``from_privacy_loss_distribution`` there). Trade-off functions and risks
+of Bayes are rounded down, advantages and noise up.
 
 Examples
 --------
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -110,17 +112,17 @@ class CTDAccountant:
 
 def get_advantage_from_pld(pld: Any) -> float:
     """Return the largest advantage of a test, rounded up."""
-    return float(pld.accountant.get_advantage())
+    return _of_losses(pld).get_advantage()
 
 
 def get_beta_from_pld(pld: Any, alpha: npt.ArrayLike) -> Any:
     """Return the least false negative rates at false positive rates, rounded down."""
-    return pld.accountant.get_beta(alpha)
+    return _of_losses(pld).get_beta(alpha)
 
 
 def get_bayes_risk_from_pld(pld: Any, prior: npt.ArrayLike) -> Any:
     """Return the least probabilities of error of a test, rounded down."""
-    return _risks(pld.accountant, prior)
+    return _risks(_of_losses(pld), prior)
 
 
 def get_advantage_from_gdp(mu: float) -> float:
@@ -208,6 +210,12 @@ def find_noise_multiplier_for_err_rates(
     return calibrate_noise_multiplier(
         target_alpha=alpha, target_beta=beta, sample_rate=sample_rate, steps=num_steps
     )
+
+
+def _of_losses(pld: Any) -> PLDAccountant:
+    front = import_module("renyi.compat.dp_accounting.privacy_loss_distribution")
+    found: PLDAccountant = front.from_privacy_loss_distribution(pld).accountant
+    return found
 
 
 def _run(noise: float, rate: float, steps: int) -> PLDAccountant:

@@ -26,7 +26,7 @@ True
 
 from __future__ import annotations
 
-from renyi.mechanisms._answers import Exponential, RandomizedResponse
+from renyi.mechanisms._answers import Exponential, PermuteAndFlip, RandomizedResponse
 from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism, TreeAggregation
 from renyi.mechanisms._epochs import FixedAllocation, RandomAllocation, ShuffledBatches
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PrivacyLoss, PureDP, RDPCurve
@@ -83,6 +83,7 @@ __all__ = [
     "Mechanism",
     "MultivariateDiscreteGaussian",
     "Parallel",
+    "PermuteAndFlip",
     "PoissonSampled",
     "PrivacyLoss",
     "PureDP",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from renyi._validation import decimal_of, visible
 from renyi.plot import draw_lines
@@ -183,7 +183,10 @@ def _drawn(figure: Figure) -> str:
     if figure.mark is not None:
         x, y, words = figure.mark
         axes.plot(x, y, "o", color="black", markerfacecolor="white", markersize=6)
-        axes.annotate(words, (x, y), (8, 6), textcoords="offset points", fontsize="small")
+        axes.margins(x=0.0, y=0.12)  # for the words, which lines do not cross
+        ground = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        offset: Any = {"xytext": (8, 6), "textcoords": "offset points"}
+        axes.annotate(words, (x, y), **offset, fontsize="small", bbox=ground)
     with rc_context({"svg.hashsalt": figure.title, "svg.fonttype": "none"}):
         sheet.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     # The page is HTML: a figure needs no head, metadata or size, and names only what it refers to.

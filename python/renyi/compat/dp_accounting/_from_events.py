@@ -25,9 +25,9 @@ from renyi.mechanisms import (
     GaussianMixture,
     Laplace,
     Mechanism,
+    PermuteAndFlip,
     PoissonSampled,
     PrivacyLoss,
-    PureDP,
     RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
@@ -90,8 +90,8 @@ def from_dp_event(
 
     Notes
     -----
-    `NonPrivateDpEvent` becomes Gaussian noise of multiplier 0, `PermuteAndFlipDpEvent` pure privacy
-    and a `DiscreteGaussianDpEvent` in several dimensions its concentrated privacy.
+    `NonPrivateDpEvent` becomes Gaussian noise of multiplier 0, and a `DiscreteGaussianDpEvent` in
+    several dimensions its concentrated privacy.
 
     Examples
     --------
@@ -252,7 +252,7 @@ READERS: dict[Any, Callable[[Any, Any], Mechanism]] = {
         "ZCDpEvent": lambda event, relation: ZCDP(event.rho, event.xi),
         "EpsilonDeltaDpEvent": lambda event, relation: ApproxDP(event.epsilon, event.delta),
         "ExponentialMechanismDpEvent": lambda event, relation: Exponential(event.epsilon),
-        "PermuteAndFlipDpEvent": lambda event, relation: PureDP(event.epsilon),
+        "PermuteAndFlipDpEvent": lambda event, relation: PermuteAndFlip(event.epsilon),
     }.items()
     if hasattr(dp_event, name)
 }

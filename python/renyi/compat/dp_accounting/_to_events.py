@@ -133,6 +133,7 @@ WRITERS: dict[type[Mechanism], Callable[[Any], Written]] = {
         {"epsilon": mechanism.epsilon, "delta": 0.0},
     ),
     own.Exponential: _as_is("ExponentialMechanismDpEvent", epsilon="epsilon"),
+    own.PermuteAndFlip: _as_is("PermuteAndFlipDpEvent", epsilon="epsilon"),
     own.DiscreteGaussian: lambda mechanism: (
         "DiscreteGaussianDpEvent",
         {"sigma": mechanism.sigma, "sensitivity": mechanism.sensitivity, "dimension": 1},

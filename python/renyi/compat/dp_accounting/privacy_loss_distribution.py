@@ -17,8 +17,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from dp_accounting import NeighboringRelation, dp_event
+from dp_accounting.pld import privacy_loss_distribution
 
 from renyi._validation import float_above
 from renyi.accountants import PLDAccountant
@@ -43,6 +45,7 @@ __all__ = [
     "from_gaussian_mechanism",
     "from_laplace_mechanism",
     "from_mixture_gaussian_mechanism",
+    "from_privacy_loss_distribution",
     "from_privacy_parameters",
     "from_randomized_response",
     "from_truncated_subsampled_gaussian_mechanism",
@@ -212,6 +215,77 @@ def from_two_probability_mass_functions(
         for logs in (upper, lower)
     )
     return _of(PrivacyLoss(DiscretePair(p, q)), grid)
+
+
+def from_privacy_loss_distribution(
+    pld: Any, *, neighboring_relation: Any = ADD_OR_REMOVE
+) -> PrivacyLossDistribution:
+    """Return a distribution of dp_accounting, composed or not, as one of these.
+
+    Where its delta is an upper bound at every epsilon, so is the one here. It is the same but for
+    rounding, and for epsilons below the least of its losses that matters.
+
+    Parameters
+    ----------
+    pld : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
+        Of pessimistic estimates. One of this module is returned as it is.
+    neighboring_relation : dp_accounting.NeighboringRelation
+        What its two directions are of.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    ValueError
+        If its estimates are optimistic, or its masses those of no distribution.
+
+    Examples
+    --------
+    >>> from dp_accounting.pld import privacy_loss_distribution as theirs
+    >>> step = theirs.from_laplace_mechanism(1.0, value_discretization_interval=0.01)
+    >>> run = step.self_compose(10)
+    >>> round(run.get_epsilon_for_delta(0.1), 4)
+    6.1335
+    >>> mine = from_privacy_loss_distribution(run)
+    >>> round(mine.get_epsilon_for_delta(0.1), 4), round(mine.accountant.get_advantage(), 4)
+    (6.1335, 0.8338)
+    """
+    if isinstance(pld, PrivacyLossDistribution):
+        return pld
+    if not isinstance(pld, privacy_loss_distribution.PrivacyLossDistribution):
+        raise TypeError(
+            f"pld must be a PrivacyLossDistribution of dp_accounting, got {type(pld).__name__}"
+        )
+    remove, add = _dominating(pld._pmf_remove), _dominating(pld._pmf_add)
+    return _of(PrivacyLoss(remove, add), {}, neighboring_relation)
+
+
+def _dominating(pmf: Any) -> DiscretePair:
+    """Return a pair whose delta is nowhere below that of masses on a grid of losses.
+
+    Their sum is not 1, and that of their likelihoods exceeds 1, by errors of the Fourier transform
+    where losses are small. So all that is left of P beyond the losses above one of them is put
+    there. From that loss up delta is as before; below it is the chord to delta = 1 at epsilon =
+    -inf as a function of e^epsilon, in which the true delta is convex.
+    """
+    dense = pmf.to_dense_pmf()
+    if not dense._pessimistic_estimate:
+        raise ValueError("pld must have pessimistic estimates, got optimistic ones")
+    p, infinite = np.maximum(dense._probs, 0.0), float(dense._infinity_mass)
+    losses = (dense._lower_loss + np.arange(len(p))) * dense._discretization
+    # Two products, a sum and an exponential: (2 |loss| + 4) u and an ulp of p; likelihoods down.
+    likelihoods = np.exp(-losses) * (1.0 - (np.abs(losses) + 4.0) * 2.0**-51)
+    q = p * likelihoods
+    left = 1.0 - infinite - (np.cumsum(p[::-1])[::-1] - p)
+    total = np.cumsum(q[::-1])[::-1] - q + left * likelihoods
+    fits = np.flatnonzero((left >= 0.0) & (total <= 1.0))
+    if not fits.size or not infinite >= 0.0:
+        raise ValueError("pld must have masses of sum 1, got others")
+    above = slice(fits[0] + 1, None)
+    rest = max(0.0, 1.0 - infinite - math.fsum(p[above])) + 2.0**-52
+    both = rest * likelihoods[fits[0]], *q[above]
+    null = max(0.0, 1.0 - math.fsum(both))
+    return DiscretePair((infinite, rest, *p[above], 0.0), (0.0, *both, null))
 
 
 def _of(

@@ -1,0 +1,100 @@
+"""Mechanisms of autodp's zoo as mechanisms of this package.
+
+Its accounting is not taken over, only what was released: by the class and parameters of a mechanism
+of the zoo, and by the name where ``AmplificationBySampling`` made a Poisson sample of one. Whatever
+else its transformers make keeps no record of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autodp import autodp_core
+from autodp import mechanism_zoo as zoo
+
+from renyi.mechanisms import (
+    ZCDP,
+    Composed,
+    Exponential,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PoissonSampled,
+    PureDP,
+    RandomizedResponse,
+)
+
+__all__ = ["from_autodp"]
+
+Parameters = Mapping[str, Any]
+Made = Callable[[Parameters], Mechanism]
+
+BASIC: dict[type, tuple[str, Made]] = {  # class; its name, which that of a sample ends in
+    zoo.ExactGaussianMechanism: ("Gaussian", lambda given: Gaussian(given["sigma"])),
+    zoo.ExponentialMechanism: ("ExpMech", lambda given: Exponential(given["eps"])),
+    zoo.GaussianMechanism: ("Gaussian", lambda given: Gaussian(given["sigma"])),
+    zoo.LaplaceMechanism: ("Laplace", lambda given: Laplace(given["b"])),
+    zoo.PureDP_Mechanism: ("PureDP", lambda given: PureDP(given["eps"])),
+    zoo.RandresponseMechanism: ("Randresponse", lambda given: RandomizedResponse(given["p"], 2)),
+    zoo.zCDP_Mechanism: ("zCDP_mech", lambda given: ZCDP(given["rho"], given["xi"])),
+}
+OTHER: dict[type, Made] = {
+    zoo.ComposedGaussianMechanism: lambda given: Gaussian(given["sigma"]) * given["coeff"],
+    zoo.DiscreteGaussianMechanism: lambda given: ZCDP(given["rho"], given["xi"]),
+    zoo.NoisyGD_Mechanism: lambda given: Composed(
+        *((Gaussian(noise), 1) for noise in given["sigma_list"])
+    ),
+    zoo.NoisySGD_Mechanism: lambda given: _run(given, given["niter"]),
+    zoo.SubsampleGaussianMechanism: lambda given: _run(given, given["coeff"]),
+}
+SAMPLE = "PoissonSample"
+INSTEAD = {
+    "Compose": "add up its parts, converted: from_autodp(m1) * c1 + from_autodp(m2) * c2",
+    "Subsample": "FixedSizeSampled(mechanism, size, population) with adjacency replace_one",
+}
+CURVE = "its Rényi curve, RDPCurve(None, mechanism.RenyiDP), is as right as autodp has it"
+
+
+def from_autodp(mechanism: Any) -> Mechanism:
+    """Return a mechanism of autodp as one of this package.
+
+    Parameters
+    ----------
+    mechanism : autodp.autodp_core.Mechanism
+        Of ``autodp.mechanism_zoo``, or a Poisson sample of one by ``AmplificationBySampling``.
+
+    Raises
+    ------
+    TypeError
+        If it is another, with what to use instead.
+
+    Examples
+    --------
+    >>> from autodp.mechanism_zoo import GaussianMechanism, NoisySGD_Mechanism
+    >>> from_autodp(GaussianMechanism(2.0))
+    Gaussian(noise_multiplier=2.0)
+    >>> print(from_autodp(NoisySGD_Mechanism(prob=0.01, sigma=1.0, niter=1000)).describe())
+    1000 x
+      Poisson sample, rate 0.01, of
+        Gaussian noise, multiplier 1
+    """
+    kind, name = type(mechanism), str(getattr(mechanism, "name", ""))
+    if issubclass(kind, autodp_core.Mechanism) and not name.startswith("Compose:"):
+        given = dict(mechanism.params)
+        if kind is autodp_core.Mechanism and SAMPLE in given:
+            rate = given.pop(SAMPLE)
+            for basic, made in BASIC.values():
+                if name == f"{SAMPLE}:{basic}":
+                    return PoissonSampled(made(given), rate)
+        if kind in BASIC:
+            return BASIC[kind][1](given)
+        if kind in OTHER:
+            return OTHER[kind](given)
+    found = f"{kind.__name__} {name!r}"
+    remedy = next((words for sign, words in INSTEAD.items() if sign in found), CURVE)
+    raise TypeError(f"mechanism must be of autodp's zoo and known here, got {found}: {remedy}")
+
+
+def _run(given: Parameters, steps: int) -> Mechanism:
+    return PoissonSampled(Gaussian(given["sigma"]), given["prob"]) * steps
