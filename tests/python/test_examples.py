@@ -419,7 +419,7 @@ def test_tasks_that_charge_outlive_a_worker(client, tmp_path):
             ["--plot", "nowhere/digits.png"],
             "must be in a directory that exists, got",
         ),
-        (adapters, ["--width", "8", "--public-steps", "0", "--epsilon", "0"], "target_epsilon"),
+        *slow((adapters, ["--width", "8", "--epsilon", "0"], "target_epsilon")),
         (adapters, ["--width", "8", "--batch-size", "50000"], "batch_size must be an integer in"),
         (
             adapters,
