@@ -98,9 +98,6 @@ class Shared(griffe.Extension):
             pending += [member for member in thing.members.values() if not member.is_alias]
             if thing.docstring is None:
                 continue
-            if "\n---" in thing.docstring.value:
-                thing.docstring.parser = griffe.Parser.numpy
-                continue
             thing.docstring.parser = griffe.Parser.google
             thing.docstring.parser_options = {
                 "returns_multiple_items": False,

@@ -13,8 +13,6 @@ Every value returned meets its target, as the accountant itself confirms; one to
 does not. `calibrate` takes any mechanism that depends on one number; the other functions know
 Poisson-sampled Gaussian steps, and are faster.
 
-Examples
---------
 >>> run = {"sample_rate": 0.01, "steps": 10_000}
 >>> round(calibrate_noise_multiplier(target_epsilon=1.0, target_delta=1e-5, **run), 4)
 3.8128

@@ -53,55 +53,36 @@ def calibrate_noise_multiplier(
 ) -> float:
     """Return the smallest noise multiplier for which ``steps`` sampled steps meet the target.
 
-    Parameters
-    ----------
-    target_epsilon, target_delta : float
-        In (0, inf) and (0, 1): (epsilon, delta)-privacy.
-    target_alpha, target_beta : float
-        In (0, 1) and (0, 1 - target_alpha): a test with a type I error of at most ``target_alpha``
-        has a type II error of at least ``target_beta``.
-    target_advantage : float
-        In (0, 1): the most by which the true positive rate of a test exceeds its false positive
-        rate.
-    sample_rate : float
-        In [0, 1].
-    steps : int
-        In [0, 10^9].
-    epochs : float
-        In place of ``steps``, in (0, inf): steps = ceil(epochs / sample_rate), the rate read as the
-        shortest decimal of its double.
-    tolerance : float
-        Relative, in [1e-12, 0.1]: ``(1 - tolerance)`` times the result misses the target.
-    accountant : {"pld", "rdp"}
-        `PLDAccountant` (exact) or `RDPAccountant`.
-    adjacency : {"add_remove", "replace_one"}
-        As for `PLDAccountant`.
-    orders, conversion
-        As for `RDPAccountant`, and only with it.
+    Args:
+        target_epsilon, target_delta: In (0, inf) and (0, 1): (epsilon, delta)-privacy.
+        target_alpha, target_beta: In (0, 1) and (0, 1 - target_alpha): a test with a type I error
+            of at most ``target_alpha`` has a type II error of at least ``target_beta``.
+        target_advantage: In (0, 1): the most by which the true positive rate of a test exceeds its
+            false positive rate.
+        sample_rate: In [0, 1].
+        steps: In [0, 10^9].
+        epochs: In place of ``steps``, in (0, inf): steps = ceil(epochs / sample_rate), the rate
+            read as the shortest decimal of its double.
+        tolerance: Relative, in [1e-12, 0.1]: ``(1 - tolerance)`` times the result misses the
+            target.
+        accountant ({"pld", "rdp"}): `PLDAccountant` (exact) or `RDPAccountant`.
+        adjacency ({"add_remove", "replace_one"}): As for `PLDAccountant`.
+        orders, conversion: As for `RDPAccountant`, and only with it.
 
-    Returns
-    -------
-    float
+    Returns:
         At least 0.01, the smallest that is looked at; 0.0 where nothing is released (no steps or a
         rate of 0).
 
-    Raises
-    ------
-    TypeError
-        If not exactly one kind of target and one of steps and epochs are given, or an argument is
-        of the wrong type.
-    ValueError
-        For arguments outside these ranges, and where no noise multiplier up to 1e8 reaches the
-        target.
+    Raises:
+        TypeError: If not exactly one kind of target and one of steps and epochs are given, or an
+            argument is of the wrong type.
+        ValueError: For arguments outside these ranges, and where no noise multiplier up to 1e8
+            reaches the target.
 
-    Notes
-    -----
     Takes five to ten queries of the accountant: secants over the epsilon by Rényi-DP, or over the
     noise of the Gaussian mechanism with the same Rényi divergence of order 2, then one query on
     either side of the result. On a terminal, searches of several seconds show how they go on.
 
-    Examples
-    --------
     >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
     >>> round(calibrate_noise_multiplier(**target, sample_rate=0.01, steps=1000), 4)
     1.4146
@@ -148,34 +129,23 @@ def calibrate_sample_rate(
 ) -> float:
     """Return the largest sampling rate for which ``steps`` sampled steps meet the target.
 
-    Parameters
-    ----------
-    target_epsilon, target_delta, target_alpha, target_beta, target_advantage : float
-        One kind of target, as for `calibrate_noise_multiplier`.
-    noise_multiplier : float
-        In (0, inf].
-    steps : int
-        In [0, 10^9].
-    tolerance : float
-        Relative, in [1e-12, 0.1]: ``(1 + tolerance)`` times the result misses the target, unless
-        the result is 1.
-    accountant, adjacency, orders, conversion
-        As for `calibrate_noise_multiplier`.
+    Args:
+        target_epsilon, target_delta, target_alpha, target_beta, target_advantage: One kind of
+            target, as for `calibrate_noise_multiplier`.
+        noise_multiplier: In (0, inf].
+        steps: In [0, 10^9].
+        tolerance: Relative, in [1e-12, 0.1]: ``(1 + tolerance)`` times the result misses the
+            target, unless the result is 1.
+        accountant, adjacency, orders, conversion: As for `calibrate_noise_multiplier`.
 
-    Returns
-    -------
-    float
+    Returns:
         In (0, 1].
 
-    Raises
-    ------
-    TypeError
-        If not exactly one kind of target is given, or an argument is of the wrong type.
-    ValueError
-        For arguments outside these ranges, and where even a rate of 1e-12 misses the target.
+    Raises:
+        TypeError: If not exactly one kind of target is given, or an argument is of the wrong type.
+        ValueError: For arguments outside these ranges, and where even a rate of 1e-12 misses the
+            target.
 
-    Examples
-    --------
     >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
     >>> q = calibrate_sample_rate(**target, noise_multiplier=1.0, steps=1000)
     >>> round(q, 5)
@@ -206,32 +176,21 @@ def calibrate_steps(
 ) -> int:
     """Return the largest number of sampled steps that meets the target.
 
-    Parameters
-    ----------
-    target_epsilon, target_delta, target_alpha, target_beta, target_advantage : float
-        One kind of target, as for `calibrate_noise_multiplier`.
-    noise_multiplier : float
-        In (0, inf].
-    sample_rate : float
-        In [0, 1].
-    accountant, adjacency, orders, conversion
-        As for `calibrate_noise_multiplier`.
+    Args:
+        target_epsilon, target_delta, target_alpha, target_beta, target_advantage: One kind of
+            target, as for `calibrate_noise_multiplier`.
+        noise_multiplier: In (0, inf].
+        sample_rate: In [0, 1].
+        accountant, adjacency, orders, conversion: As for `calibrate_noise_multiplier`.
 
-    Returns
-    -------
-    int
-        At least 0; one step more misses the target. Larger counts than 10^9 are not looked
-        at: where that still meets the target, it is returned.
+    Returns:
+        At least 0; one step more misses the target. Larger counts than 10^9 are not looked at:
+        where that still meets the target, it is returned.
 
-    Raises
-    ------
-    TypeError
-        If not exactly one kind of target is given, or an argument is of the wrong type.
-    ValueError
-        For arguments outside these ranges.
+    Raises:
+        TypeError: If not exactly one kind of target is given, or an argument is of the wrong type.
+        ValueError: For arguments outside these ranges.
 
-    Examples
-    --------
     >>> target = {"target_epsilon": 2.0, "target_delta": 1e-5}
     >>> calibrate_steps(**target, noise_multiplier=1.1, sample_rate=0.004)
     11652
@@ -263,42 +222,30 @@ def calibrate(
 ) -> float:
     """Return the value at which a mechanism that depends on one number just meets the target.
 
-    Parameters
-    ----------
-    mechanism : callable
-        Returns the mechanism for a value: of one release or a whole composition. From one end of
-        the range to the other it must reveal more and more, or less and less.
-    between : tuple of two float
-        The range of values, both finite.
-    target_epsilon, target_delta, target_alpha, target_beta, target_advantage : float
-        One kind of target, as for `calibrate_noise_multiplier`. A ``target_delta`` of 0 is met by
-        mechanisms whose losses have a bound.
-    integer : bool
-        Whether values are integers, such as numbers of uses.
-    tolerance : float
-        In [1e-12, 0.1]: relative where both ends are positive, else in units of the range. Has no
-        meaning for integers, which are told apart.
-    accountant, adjacency, orders, conversion
-        As for `calibrate_noise_multiplier`.
+    Args:
+        mechanism (callable): Returns the mechanism for a value: of one release or a whole
+            composition. From one end of the range to the other it must reveal more and more, or
+            less and less.
+        between: The range of values, both finite.
+        target_epsilon, target_delta, target_alpha, target_beta, target_advantage: One kind of
+            target, as for `calibrate_noise_multiplier`. A ``target_delta`` of 0 is met by
+            mechanisms whose losses have a bound.
+        integer: Whether values are integers, such as numbers of uses.
+        tolerance: In [1e-12, 0.1]: relative where both ends are positive, else in units of the
+            range. Has no meaning for integers, which are told apart.
+        accountant, adjacency, orders, conversion: As for `calibrate_noise_multiplier`.
 
-    Returns
-    -------
-    float
+    Returns:
         In the range, an int with ``integer``. It meets the target; one tolerance further towards
         the end where more is revealed misses it, unless the value is that end.
 
-    Raises
-    ------
-    TypeError
-        If not exactly one kind of target is given, or an argument is of the wrong type.
-    UnsupportedMechanismError
-        If the accountant does not take the mechanism.
-    ValueError
-        For arguments outside these ranges, where neither end of the range meets the target, and
-        where a value between does and does not in turn. Only a few values are tried for that.
+    Raises:
+        TypeError: If not exactly one kind of target is given, or an argument is of the wrong type.
+        UnsupportedMechanismError: If the accountant does not take the mechanism.
+        ValueError: For arguments outside these ranges, where neither end of the range meets the
+            target, and where a value between does and does not in turn. Only a few values are tried
+            for that.
 
-    Examples
-    --------
     >>> from renyi import Laplace, RandomizedResponse
     >>> target = {"target_epsilon": 1.0, "target_delta": 1e-6}
     >>> round(calibrate(lambda b: Laplace(b) * 10, (0.1, 1000.0), **target), 3)
@@ -357,29 +304,23 @@ def share(
 ) -> tuple[Mechanism, ...]:
     """Return mechanisms whose composition just meets (epsilon, delta), with noise by weights.
 
-    Parameters
-    ----------
-    mechanisms : sequence of callable
-        Each returns the mechanism for a noise, of which twice as much reveals half as much, such as
-        `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s), 0.01) * 1000``.
-    weights : sequence of float, optional
-        Shares of the budget, each in (0, inf), by default equal ones. The noise of a mechanism is
-        a common number over the root of its share: the variance goes with 1/weight, as Rényi
-        divergences of small noise do.
-    target_epsilon, target_delta : float
-        Of all together. Not (epsilon, delta) are divided, which would waste most of both.
-    between : tuple of two float
-        Range of the common number, which is the noise of a mechanism that has all of the budget.
-    tolerance, accountant, adjacency
-        As for `calibrate`.
+    Args:
+        mechanisms: Each returns the mechanism for a noise, of which twice as much reveals half as
+            much, such as `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s), 0.01) *
+            1000``.
+        weights: Shares of the budget, each in (0, inf), by default equal ones. The noise of a
+            mechanism is a common number over the root of its share: the variance goes with
+            1/weight, as Rényi divergences of small noise do.
+        target_epsilon, target_delta: Of all together. Not (epsilon, delta) are divided, which would
+            waste most of both.
+        between: Range of the common number, which is the noise of a mechanism that has all of the
+            budget.
+        tolerance, accountant, adjacency: As for `calibrate`.
 
-    Raises
-    ------
-    UnsupportedMechanismError, TypeError, ValueError
-        As `calibrate`, or if there are no mechanisms or not as many weights.
+    Raises:
+        UnsupportedMechanismError, TypeError, ValueError: As `calibrate`, or if there are no
+            mechanisms or not as many weights.
 
-    Examples
-    --------
     >>> from renyi import Composed, Gaussian, Laplace, PLDAccountant
     >>> ages, incomes = share([Gaussian, Laplace], [3, 1], target_epsilon=1.0, target_delta=1e-6)
     >>> round(ages.noise_multiplier, 3), round(incomes.noise_multiplier, 3)

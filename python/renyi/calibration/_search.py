@@ -44,25 +44,17 @@ def search(
 ) -> float:
     """Return the loosest value that meets the target, to one tolerance.
 
-    Parameters
-    ----------
-    unknown : Unknown
-        What is searched for.
-    target : Target
-        What has to be met.
-    excess : callable
-        Returns by how much a run with a given value exceeds the target, about.
-    meets : callable
-        Returns whether the accountant of a run with a given value confirms the target.
-    scale : Scale
-        On which what a run reveals is about a straight line of slope 1; by default the unknown's.
-    start : float
-        The level to begin at; by default that of Gaussian noise that just meets the target.
+    Args:
+        unknown: What is searched for.
+        target: What has to be met.
+        excess: Returns by how much a run with a given value exceeds the target, about.
+        meets: Returns whether the accountant of a run with a given value confirms the target.
+        scale: On which what a run reveals is about a straight line of slope 1; by default the
+            unknown's.
+        start: The level to begin at; by default that of Gaussian noise that just meets the target.
 
-    Raises
-    ------
-    ValueError
-        If not even the strictest value meets the target.
+    Raises:
+        ValueError: If not even the strictest value meets the target.
     """
     count = itertools.count(1)
     with Line(PATIENCE) as line:
@@ -161,12 +153,9 @@ class GuidedScale:
     fraction of a millisecond, is a better scale: the exact epsilon is mostly some 5 to 30 % below
     it. That of epochs of random allocation is near the exact one of Poisson samples.
 
-    Parameters
-    ----------
-    unknown : Unknown
-        What is searched for; its own level is what is solved for.
-    level : callable
-        The level by that account of a value.
+    Args:
+        unknown: What is searched for; its own level is what is solved for.
+        level: The level by that account of a value.
     """
 
     def __init__(self, unknown: Unknown, level: Callable[[float], float]) -> None:

@@ -35,18 +35,13 @@ class Accounting:
     around it, which answers as an accountant would in every digit. Where that takes more an
     accountant is made: with replaced records, wide brackets and targets of other kinds.
 
-    Attributes
-    ----------
-    blank : callable
-        A new accountant.
-    accountant : {"pld", "rdp"}
-        Its name.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Its neighbouring relation.
-    orders, conversion
-        Of a Rényi accountant.
-    direction : {"remove", "add"}, optional
-        The one that tends to be worse; None: there is only one, or neither.
+    Attributes:
+        blank (callable): A new accountant.
+        accountant ({"pld", "rdp"}): Its name.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Its neighbouring relation.
+        orders, conversion: Of a Rényi accountant.
+        direction ({"remove", "add"}): The one that tends to be worse; None: there is only one, or
+            neither.
     """
 
     blank: Callable[[], Accountant[Any]]

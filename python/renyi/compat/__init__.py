@@ -7,8 +7,6 @@ This module has the functions that scripts call, and `StepCallback` for training
 
 Everything is rounded to the safe side. docs/migration.md has their calls and ours side by side.
 
-Examples
---------
 >>> orders = [2, 4, 8, 16, 32]
 >>> rdp = compute_rdp(q=0.01, noise_multiplier=1.1, steps=1000, orders=orders)
 >>> epsilon, order = get_privacy_spent(orders=orders, rdp=rdp, delta=1e-5)

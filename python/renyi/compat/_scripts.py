@@ -20,29 +20,18 @@ def compute_rdp(
 ) -> float | npt.NDArray[np.float64]:
     """Return the Rényi divergences of a run of DP-SGD, rounded up.
 
-    Parameters
-    ----------
-    q : float
-        Poisson sampling rate, in [0, 1].
-    noise_multiplier : float
-        In [0, inf].
-    steps : int
-        In [0, 10^9].
-    orders : float or array_like of float
-        In [1, 1e6].
+    Args:
+        q: Poisson sampling rate, in [0, 1].
+        noise_multiplier: In [0, inf].
+        steps: In [0, 10^9].
+        orders: In [1, 1e6].
 
-    Returns
-    -------
-    float or ndarray of float64
+    Returns:
         Of the shape of ``orders``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For arguments outside these ranges.
+    Raises:
+        TypeError, ValueError: For arguments outside these ranges.
 
-    Examples
-    --------
     >>> compute_rdp(q=0.01, noise_multiplier=1.0, steps=1000, orders=[2, 8, 32]).round(4)
     array([1.71800000e-01, 8.93600000e-01, 1.12462759e+04])
     """
@@ -71,29 +60,19 @@ def get_privacy_spent(
 ) -> tuple[float, ...]:
     """Return the guarantee of Rényi divergences, by the optimal conversion, rounded up.
 
-    Parameters
-    ----------
-    orders, rdp : float or array_like of float
-        Distinct orders of at least 1, not 1 alone, and the divergence of each. The order 1 says
-        nothing of small delta and is not used, nor are orders above 1e6.
-    target_eps, target_delta : float, optional
-        One of them, as in TensorFlow Privacy.
-    delta : float, optional
-        Instead, as in Opacus.
+    Args:
+        orders, rdp: Distinct orders of at least 1, not 1 alone, and the divergence of each. The
+            order 1 says nothing of small delta and is not used, nor are orders above 1e6.
+        target_eps, target_delta: One of them, as in TensorFlow Privacy.
+        delta: Instead, as in Opacus.
 
-    Returns
-    -------
-    tuple of float
+    Returns:
         As in TensorFlow Privacy epsilon, delta and the best order; for ``delta`` as in Opacus
         epsilon and the best order.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If not exactly one target is given, or a number is not permitted.
+    Raises:
+        TypeError, ValueError: If not exactly one target is given, or a number is not permitted.
 
-    Examples
-    --------
     >>> orders = [2, 4, 8, 16, 32]
     >>> epsilon, delta, order = get_privacy_spent(
     ...     orders, compute_rdp(0.01, 1.1, 1000, orders), target_delta=1e-5

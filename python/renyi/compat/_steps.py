@@ -28,41 +28,28 @@ class StepCallback:
     It knows no framework; `renyi.compat` has shells for some. A loop of one's own asks
     `would_exceed` before a step and calls `compose` for it, before anything of it is released.
 
-    Parameters
-    ----------
-    mechanism : Mechanism, optional
-        What a step releases, such as ``PoissonSampled(Gaussian(1.0), 0.01)``. By default what was
-        composed last.
-    epsilon, delta : float
-        The budget: epsilon in (0, inf], delta in [0, 1). With inf nothing ends.
-    accountant : PLDAccountant or RDPAccountant, optional
-        Where steps are recorded, among what it holds already; by default a new PLDAccountant.
-    charge : callable, optional
-        Called with a mechanism and a count before they are recorded, such as
-        ``functools.partial(ledger.charge, "the data set")``; what it raises ends the training.
-    run : str, optional
-        A name of the run for ``charge``, which also gets the number of charges before, so that a
-        `renyi.Ledger` refuses a state that somebody has gone on from.
-    log : callable, optional
-        Called with `metrics` after every ``every``-th step.
-    every : int
-        At least 1.
-    statement : str or path-like, optional
-        Where `end` writes `report`, as HTML if the name ends in ".html", else as Markdown.
+    Args:
+        mechanism: What a step releases, such as ``PoissonSampled(Gaussian(1.0), 0.01)``. By default
+            what was composed last.
+        epsilon, delta: The budget: epsilon in (0, inf], delta in [0, 1). With inf nothing ends.
+        accountant: Where steps are recorded, among what it holds already; by default a new
+            PLDAccountant.
+        charge: Called with a mechanism and a count before they are recorded, such as
+            ``functools.partial(ledger.charge, "the data set")``; what it raises ends the training.
+        run: A name of the run for ``charge``, which also gets the number of charges before, so that
+            a `renyi.Ledger` refuses a state that somebody has gone on from.
+        log: Called with `metrics` after every ``every``-th step.
+        every: At least 1.
+        statement: Where `end` writes `report`, as HTML if the name ends in ".html", else as
+            Markdown.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not as above.
+    Raises:
+        TypeError, ValueError: If an argument is not as above.
 
-    Notes
-    -----
     The accountant adds up mechanisms that were fixed beforehand: a schedule of noise may depend on
     the step, not on what was released. Where it does, charge a `renyi.Ledger`, which holds then. To
     stop earlier, for whatever reason, keeps within the budget.
 
-    Examples
-    --------
     >>> from renyi import Gaussian, PoissonSampled
     >>> steps = StepCallback(PoissonSampled(Gaussian(1.0), 0.01), epsilon=1.0, delta=1e-5)
     >>> while not steps.would_exceed():
@@ -110,10 +97,8 @@ class StepCallback:
     def would_exceed(self, mechanism: Mechanism | None = None, count: int = 1) -> bool:
         """Return whether so many more steps would exceed the budget; nothing is recorded.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `compose`.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `compose`.
         """
         step, number = self._of(mechanism), uses_of(count)
         with self.accountant.lock:
@@ -122,14 +107,12 @@ class StepCallback:
     def compose(self, mechanism: Mechanism | None = None, count: int = 1) -> StepCallback:
         """Charge and record steps that are about to be taken, and return the callback.
 
-        Raises
-        ------
-        BudgetExceededError
-            If they would exceed the budget; nothing is charged or recorded then, nor after the
-            errors below.
-        UnsupportedMechanismError, TypeError, ValueError
-            If the accountant does not take the mechanism, there is none, or ``count`` is no number
-            in [0, 10^9]; and what ``charge`` raises.
+        Raises:
+            BudgetExceededError: If they would exceed the budget; nothing is charged or recorded
+                then, nor after the errors below.
+            UnsupportedMechanismError, TypeError, ValueError: If the accountant does not take the
+                mechanism, there is none, or ``count`` is no number in [0, 10^9]; and what
+                ``charge`` raises.
         """
         step, number = self._of(mechanism), uses_of(count)
         with self.accountant.lock:
@@ -175,10 +158,8 @@ class StepCallback:
         Steps after the state was saved are not in it: if something of them was released, compose
         it. With ``run`` a ledger refuses to go on where there were such steps.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If it is not a state, or one by another accountant or adjacency.
+        Raises:
+            TypeError, ValueError: If it is not a state, or one by another accountant or adjacency.
         """
         found = check_version(state)
         check_names("state", found, ("steps", "accountant"))
@@ -194,10 +175,8 @@ class StepCallback:
     def report(self, **options: Any) -> Report:
         """Return a privacy statement of what is recorded; options as of `privacy_report`.
 
-        Raises
-        ------
-        UnsupportedMechanismError, TypeError, ValueError
-            As `renyi.report.privacy_report`.
+        Raises:
+            UnsupportedMechanismError, TypeError, ValueError: As `renyi.report.privacy_report`.
         """
         recorded = self.accountant.mechanisms
         mechanism, count = recorded[0] if len(recorded) == 1 else (Composed(*recorded), 1)

@@ -59,18 +59,13 @@ CURVE = "its Rényi curve, RDPCurve(None, mechanism.RenyiDP), is as right as aut
 def from_autodp(mechanism: Any) -> Mechanism:
     """Return a mechanism of autodp as one of this package.
 
-    Parameters
-    ----------
-    mechanism : autodp.autodp_core.Mechanism
-        Of ``autodp.mechanism_zoo``, or a Poisson sample of one by ``AmplificationBySampling``.
+    Args:
+        mechanism (autodp.autodp_core.Mechanism): Of ``autodp.mechanism_zoo``, or a Poisson sample
+            of one by ``AmplificationBySampling``.
 
-    Raises
-    ------
-    TypeError
-        If it is another, with what to use instead.
+    Raises:
+        TypeError: If it is another, with what to use instead.
 
-    Examples
-    --------
     >>> from autodp.mechanism_zoo import GaussianMechanism, NoisySGD_Mechanism
     >>> from_autodp(GaussianMechanism(2.0))
     Gaussian(noise_multiplier=2.0)

@@ -22,21 +22,14 @@ __all__ = ["PrivacyAccountant"]
 class PrivacyAccountant:
     """Accounts for the rounds of a federation, each a release of noisy sums over clients.
 
-    Parameters
-    ----------
-    config : flwr.supercore.privacy_accounting.PrivacyConfig
-        Population, sampling, neighbouring relation, delta and, if there is a budget, its epsilon,
-        which `compose` keeps.
-    charge, run
-        As for `StepCallback`.
+    Args:
+        config (flwr.supercore.privacy_accounting.PrivacyConfig): Population, sampling, neighbouring
+            relation, delta and, if there is a budget, its epsilon, which `compose` keeps.
+        charge, run: As for `StepCallback`.
 
-    Notes
-    -----
     Where clients are replaced the sum moves by up to two clipping norms, which Flower's own
     accountant does not count.
 
-    Examples
-    --------
     >>> from flwr.supercore.privacy_accounting import GaussianPrivacyEvent, PrivacyConfig
     >>> config = PrivacyConfig(
     ...     1e-5, 1000, NeighboringRelation.ADD_OR_REMOVE_ONE, SamplingMethod.POISSON

@@ -1,7 +1,5 @@
 """A callback for PyTorch Lightning that charges the steps of the optimiser, and stops in time.
 
-Examples
---------
 >>> from renyi import Gaussian, PoissonSampled
 >>> steps = StepCallback(PoissonSampled(Gaussian(1.0), 0.01), epsilon=2.0, delta=1e-5)
 >>> callback = PrivacyCallback(steps)  # lightning.Trainer(callbacks=[callback])

@@ -4,8 +4,6 @@
 accountants of Opacus, whose assumptions stay: Poisson samples of rate 1/len(data_loader), one
 record added or removed. The `PrivacyEngine` of this module refuses loaders of other samples.
 
-Examples
---------
 >>> import opacus.accountants
 >>> import renyi.compat.opacus
 >>> accountant = opacus.accountants.create_accountant("renyi-pld")
@@ -50,13 +48,9 @@ History = list[tuple[float, float, int]]
 def from_history(history: Iterable[tuple[float, float, int]]) -> Mechanism:
     """Return the mechanism of a history of Opacus: (noise multiplier, sample rate, steps) each.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it holds what no step can have.
+    Raises:
+        TypeError, ValueError: If it holds what no step can have.
 
-    Examples
-    --------
     >>> from_history([(1.1, 0.01, 100)])
     Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.01), 100))
     """
@@ -66,13 +60,9 @@ def from_history(history: Iterable[tuple[float, float, int]]) -> Mechanism:
 def to_history(mechanism: Mechanism) -> History:
     """Return the history of Opacus that describes a mechanism.
 
-    Raises
-    ------
-    TypeError
-        If it is not of Gaussian noise on all data or on Poisson samples.
+    Raises:
+        TypeError: If it is not of Gaussian noise on all data or on Poisson samples.
 
-    Examples
-    --------
     >>> to_history(PoissonSampled(Gaussian(1.1), 0.01) * 100)
     [(1.1, 0.01, 100)]
     """
@@ -117,10 +107,8 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """Record one step.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If no step can have such parameters; and what `charge` raises.
+        Raises:
+            TypeError, ValueError: If no step can have such parameters; and what `charge` raises.
         """
         step = PoissonSampled(Gaussian(noise_multiplier), sample_rate)
         if self.charge is not None:
@@ -183,22 +171,16 @@ POISSON = (UniformWithReplacementSampler, DistributedUniformWithReplacementSampl
 def check_loader(data_loader: Any, poisson_sampling: bool = True) -> None:
     """Refuse a loader whose batches are not what the accountants of Opacus assume.
 
-    Parameters
-    ----------
-    data_loader : torch.utils.data.DataLoader
-        With ``poisson_sampling`` of all records in any order, each once: Opacus draws Poisson
-        samples instead. Weights would be lost, and with other numbers of records so would the
-        sampling rate. Without it of Poisson samples, of a rate of at most 1/len(data_loader).
-    poisson_sampling : bool
-        As for ``PrivacyEngine.make_private``.
+    Args:
+        data_loader (torch.utils.data.DataLoader): With ``poisson_sampling`` of all records in any
+            order, each once: Opacus draws Poisson samples instead. Weights would be lost, and with
+            other numbers of records so would the sampling rate. Without it of Poisson samples, of a
+            rate of at most 1/len(data_loader).
+        poisson_sampling: As for ``PrivacyEngine.make_private``.
 
-    Raises
-    ------
-    ValueError
-        If it is of others, which are named.
+    Raises:
+        ValueError: If it is of others, which are named.
 
-    Examples
-    --------
     >>> import torch
     >>> data, weights = torch.zeros(6, 1), torch.ones(6)
     >>> check_loader(torch.utils.data.DataLoader(data, batch_size=2, shuffle=True))
@@ -235,10 +217,8 @@ class PrivacyEngine(opacus.PrivacyEngine):  # type: ignore[misc]
     ) -> Any:
         """Do what Opacus does, also for ``make_private_with_epsilon``, for loaders that fit.
 
-        Raises
-        ------
-        ValueError
-            As `check_loader`; and what Opacus raises.
+        Raises:
+            ValueError: As `check_loader`; and what Opacus raises.
         """
         check_loader(data_loader, poisson_sampling)
         return super().make_private(
@@ -261,25 +241,18 @@ def get_noise_multiplier(
 ) -> float:
     """Return the smallest noise multiplier for a target, as the function of Opacus of this name.
 
-    Parameters
-    ----------
-    target_epsilon, target_delta, sample_rate
-        As for `renyi.calibrate_noise_multiplier`, which answers.
-    epochs, steps
-        One of them. An epoch is 1/sample_rate steps; the number is rounded up.
-    accountant : {"renyi-pld", "renyi-rdp", "prv", "rdp"}
-        The latter two stand for the former.
-    epsilon_tolerance : float
-        Of the search of Opacus. The answer here is within 1e-6 of the smallest, relatively.
+    Args:
+        target_epsilon, target_delta, sample_rate: As for `renyi.calibrate_noise_multiplier`, which
+            answers.
+        epochs, steps: One of them. An epoch is 1/sample_rate steps; the number is rounded up.
+        accountant ({"renyi-pld", "renyi-rdp", "prv", "rdp"}): The latter two stand for the former.
+        epsilon_tolerance: Of the search of Opacus. The answer here is within 1e-6 of the smallest,
+            relatively.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If not exactly one of ``epochs`` and ``steps`` is given, and as
-        `renyi.calibrate_noise_multiplier`.
+    Raises:
+        TypeError, ValueError: If not exactly one of ``epochs`` and ``steps`` is given, and as
+            `renyi.calibrate_noise_multiplier`.
 
-    Examples
-    --------
     >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
     >>> round(get_noise_multiplier(**target, sample_rate=0.01, epochs=10), 4)
     1.4146

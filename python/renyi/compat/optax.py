@@ -1,7 +1,5 @@
 """Correlated noise as a gradient transformation of optax.
 
-Examples
---------
 >>> import jax.numpy as jnp
 >>> import optax
 >>> from renyi.matrix import BandedInverse
@@ -33,15 +31,11 @@ def correlated_noise(stream: NoiseStream) -> Any:
     times the clipping norm over that number. The noise is drawn on the host, outside of `jax.jit`;
     the stream keeps its state itself, so that it is of one chain only.
 
-    Parameters
-    ----------
-    stream : NoiseStream
-        Of all entries of all leaves, one after the other.
+    Args:
+        stream: Of all entries of all leaves, one after the other.
 
-    Raises
-    ------
-    RuntimeError
-        In an update past the last step of the stream.
+    Raises:
+        RuntimeError: In an update past the last step of the stream.
     """
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:

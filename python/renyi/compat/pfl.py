@@ -26,14 +26,10 @@ class PLDPrivacyAccountant(PrivacyAccountant):  # type: ignore[misc]  # pfl has 
     ``mechanism``, "gaussian" or "laplace", each on a Poisson sample of the cohort. If all three are
     given the guarantee must hold. One record, or device, is added or removed.
 
-    Raises
-    ------
-    ValueError
-        If the three do not fit each other, there is no such mechanism, or no noise within the
-        bounds meets the target.
+    Raises:
+        ValueError: If the three do not fit each other, there is no such mechanism, or no noise
+            within the bounds meets the target.
 
-    Examples
-    --------
     >>> made = PLDPrivacyAccountant(1000, 0.01, "gaussian", epsilon=2.0, delta=1e-6)
     >>> round(made.cohort_noise_parameter, 4)
     1.029

@@ -5,8 +5,6 @@ losses are those of `renyi.compat.dp_accounting.privacy_loss_distribution`, or o
 pessimistic estimates (see ``from_privacy_loss_distribution`` there). Trade-off functions and risks
 of Bayes are rounded down, advantages and noise up.
 
-Examples
---------
 >>> round(get_advantage_for_dpsgd(noise_multiplier=1.0, sample_rate=0.01, num_steps=1000), 4)
 0.161
 """
@@ -51,8 +49,6 @@ __all__ = [
 class CTDAccountant:
     """Steps of DP-SGD, in the order they were taken, and what they cost.
 
-    Examples
-    --------
     >>> accountant = CTDAccountant()
     >>> for _ in range(1000):
     ...     accountant.step(noise_multiplier=1.0, sample_rate=0.01)
@@ -143,8 +139,6 @@ def get_bayes_risk_from_gdp(mu: float, prior: npt.ArrayLike) -> Any:
 def get_advantage_from_adp(epsilon: float, delta: float) -> float:
     """Return the largest advantage under (epsilon, delta)-privacy, rounded up.
 
-    Examples
-    --------
     >>> round(get_advantage_from_adp(1.0, 1e-5), 5)
     0.46212
     """

@@ -97,53 +97,32 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     there are counts as public: name the ``classes`` where the labels themselves are a secret.
     Gradients are clipped, so that columns need no bound; columns of about unit size train best.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What each ``fit`` may spend at most.
-    epochs : float
-        Passes over the data.
-    batch_size : int
-        Expected size of the Poisson-sampled batches, at most that of the data.
-    max_grad_norm : float
-        L2 norm to which the gradient of each row is clipped.
-    learning_rate : float
-        Of plain gradient descent.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        The neighbouring relation.
-    charge : callable, optional
-        Called with a mechanism and a count before anything of it is released, as
-        ``functools.partial(ledger.charge, "the data set")``; what it raises ends the training.
-    classes : array_like, optional
-        The labels there may be; by default those of ``y``.
-    random_state : int, optional
-        Makes a run reproducible, for tests only: with it the noise can be subtracted. By default
-        the noise is cryptographic.
+    Args:
+        epsilon, delta (float): What each ``fit`` may spend at most.
+        epochs (float): Passes over the data.
+        batch_size (int): Expected size of the Poisson-sampled batches, at most that of the data.
+        max_grad_norm (float): L2 norm to which the gradient of each row is clipped.
+        learning_rate (float): Of plain gradient descent.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): The neighbouring relation.
+        charge (callable): Called with a mechanism and a count before anything of it is released, as
+            ``functools.partial(ledger.charge, "the data set")``; what it raises ends the training.
+        classes: The labels there may be; by default those of ``y``.
+        random_state (int): Makes a run reproducible, for tests only: with it the noise can be
+            subtracted. By default the noise is cryptographic.
 
-    Attributes
-    ----------
-    coef_, intercept_ : array of shape (classes, features), (classes,)
-        The model; all that may be published.
-    classes_ : array
-        The labels.
-    epsilon_, delta_ : float
-        The guarantee of this fit, rounded up.
-    plan_ : renyi.sgd.TrainingPlan
-        What was run.
-    n_features_in_ : int
-        Columns.
+    Attributes:
+        coef_, intercept_ (array of shape (classes, features), (classes,)): The model; all that may
+            be published.
+        classes_ (array): The labels.
+        epsilon_, delta_ (float): The guarantee of this fit, rounded up.
+        plan_ (renyi.sgd.TrainingPlan): What was run.
+        n_features_in_ (int): Columns.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not permitted, or the data are not finite numbers.
+    Raises:
+        TypeError, ValueError: If an argument is not permitted, or the data are not finite numbers.
 
-    References
-    ----------
-    Abadi and others 2016, arXiv 1607.00133.
+    Source: Abadi and others 2016, arXiv 1607.00133.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
     >>> X = rng.normal(size=(2000, 2))
     >>> model = PrivateLogisticRegression(epsilon=1.0, random_state=1).fit(X, X[:, 0] > 0.0)
@@ -202,22 +181,15 @@ class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
     Gradients are clipped, which makes the loss that of Huber where errors are large. Columns and
     targets of about unit size train best.
 
-    Parameters
-    ----------
-    epsilon, delta, epochs, batch_size, max_grad_norm, learning_rate, adjacency, charge
-        As of `PrivateLogisticRegression`.
-    random_state : int, optional
-        As of `PrivateLogisticRegression`.
+    Args:
+        epsilon, delta, epochs, batch_size, max_grad_norm, learning_rate, adjacency, charge: As of
+            `PrivateLogisticRegression`.
+        random_state (int): As of `PrivateLogisticRegression`.
 
-    Attributes
-    ----------
-    coef_, intercept_ : array of shape (features,), float
-        The model; all that may be published.
-    epsilon_, delta_, plan_, n_features_in_
-        As of `PrivateLogisticRegression`.
+    Attributes:
+        coef_, intercept_ (array of shape (features,), float): The model; all that may be published.
+        epsilon_, delta_, plan_, n_features_in_: As of `PrivateLogisticRegression`.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
     >>> X = rng.normal(size=(5000, 2))
     >>> y = X @ [0.5, -0.25] + 0.1 * rng.normal(size=5000)

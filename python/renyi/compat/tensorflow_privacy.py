@@ -1,7 +1,5 @@
 """What scripts call of TensorFlow Privacy's accounting of DP-SGD; it need not be installed.
 
-Examples
---------
 >>> epsilon, order = compute_dp_sgd_privacy(60_000, 250, 1.3, 15, 1e-5)
 >>> round(epsilon, 3)
 0.942
@@ -47,19 +45,13 @@ def compute_dp_sgd_privacy_statement(
 ) -> str:
     """Return a statement on DP-SGD, with epsilon rounded up.
 
-    Parameters
-    ----------
-    number_of_examples, batch_size, num_epochs, noise_multiplier, delta
-        Of the run.
-    used_microbatching : bool
-        With it a record moves the sum by two clipping norms: the noise counts half.
-    max_examples_per_user : int, optional
-        Of one user; without it nothing is said of users.
-    accountant_type : AccountantType
-        By the exact curve, unlike theirs by default, or by Rényi divergences.
+    Args:
+        number_of_examples, batch_size, num_epochs, noise_multiplier, delta: Of the run.
+        used_microbatching: With it a record moves the sum by two clipping norms: the noise counts
+            half.
+        max_examples_per_user: Of one user; without it nothing is said of users.
+        accountant_type: By the exact curve, unlike theirs by default, or by Rényi divergences.
 
-    Examples
-    --------
     >>> text = compute_dp_sgd_privacy_statement(10_000, 64, 5.0, 2.0, 1e-6, True, 2)
     >>> print(text.splitlines()[-2])
     users, on Poisson samples: epsilon = 2.532

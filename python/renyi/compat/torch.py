@@ -1,7 +1,5 @@
 """Correlated noise in the optimisers of PyTorch, as a hook before each step.
 
-Examples
---------
 >>> import torch
 >>> from renyi.matrix import BandedInverse
 >>> weights = torch.zeros(3, requires_grad=True)
@@ -33,20 +31,14 @@ def add_correlated_noise(optimizer: Any, stream: NoiseStream) -> Any:
     times the clipping norm over that number. With Opacus give its optimiser a noise multiplier of
     0 and take ``optimizer.original_optimizer`` here, whose steps come after clipping.
 
-    Parameters
-    ----------
-    optimizer : torch.optim.Optimizer
-        With a gradient for each of its parameters at each step.
-    stream : NoiseStream
-        Of all entries of all parameters, one after the other.
+    Args:
+        optimizer (torch.optim.Optimizer): With a gradient for each of its parameters at each step.
+        stream: Of all entries of all parameters, one after the other.
 
-    Raises
-    ------
-    ValueError
-        At a step, if a parameter has no gradient: it would be left without noise, or if the
-        stream has another number of entries.
-    RuntimeError
-        Past the last step of the stream.
+    Raises:
+        ValueError: At a step, if a parameter has no gradient: it would be left without noise, or if
+            the stream has another number of entries.
+        RuntimeError: Past the last step of the stream.
     """
 
     def before(found: Any, *_: Any) -> None:

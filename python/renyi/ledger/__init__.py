@@ -4,8 +4,6 @@ A charge is checked by the filter of its data set and is on the disk before anyt
 what would exceed the budget is refused. The history is only ever added to, and each entry carries a
 hash of all before it.
 
-Examples
---------
 >>> import tempfile
 >>> from renyi import Gaussian
 >>> folder = tempfile.TemporaryDirectory()

@@ -61,20 +61,13 @@ MOST_NAMED = 10  # of open reservations in an error
 class Ledger:
     """Budgets of data sets and what was spent of them, in one file.
 
-    Parameters
-    ----------
-    path : str or path-like
-        An SQLite file on a disk of this machine. `create` makes it, with its first data set.
-    timeout : float
-        Seconds to wait for others that are writing.
-    wal : bool
-        Whether to keep a write-ahead log beside the file, which takes more charges a second. Then
-        the file is complete only with its log, or after all processes have closed it.
-    read_only : bool
-        For readers without permission to write: changes raise an error.
+    Args:
+        path: An SQLite file on a disk of this machine. `create` makes it, with its first data set.
+        timeout: Seconds to wait for others that are writing.
+        wal: Whether to keep a write-ahead log beside the file, which takes more charges a second.
+            Then the file is complete only with its log, or after all processes have closed it.
+        read_only: For readers without permission to write: changes raise an error.
 
-    Notes
-    -----
     Threads and processes may charge at once, each through a ledger of its own or, among threads and
     after a fork, through one. A charge is one transaction: read the state of the filter, let it
     decide, append to the history, and only then return, with all of it on the disk. A process that
@@ -91,8 +84,6 @@ class Ledger:
     Equal charges of a data set that follow each other within an hour are one line of its history.
     Its hash is that of as many lines.
 
-    Examples
-    --------
     >>> import tempfile
     >>> from renyi import Gaussian, PoissonSampled
     >>> folder = tempfile.TemporaryDirectory()
@@ -129,12 +120,9 @@ class Ledger:
     def status(self, dataset: str) -> Status:
         """Return the status of a data set.
 
-        Raises
-        ------
-        LedgerError
-            If the file cannot be read.
-        ValueError
-            If there is no such data set.
+        Raises:
+            LedgerError: If the file cannot be read.
+            ValueError: If there is no such data set.
         """
 
         def read(connection: sqlite3.Connection) -> Status:
@@ -172,10 +160,8 @@ class Ledger:
     def verify(self, heads: Iterable[str] = ()) -> list[str]:
         """Return the problems: damage, broken hashes, states that do not follow from the history.
 
-        Parameters
-        ----------
-        heads : iterable of str
-            `Status.head` of earlier times, each of which must be in a history.
+        Args:
+            heads: `Status.head` of earlier times, each of which must be in a history.
         """
         wanted = set(heads)
         return self._store.reading(lambda connection: list(problems_of(connection, wanted)))
@@ -189,12 +175,9 @@ class Ledger:
 
         It is for safekeeping only: charging both files would spend two budgets.
 
-        Raises
-        ------
-        LedgerError
-            If a file cannot be read or written.
-        ValueError
-            If there is a file of that name.
+        Raises:
+            LedgerError: If a file cannot be read or written.
+            ValueError: If there is a file of that name.
         """
         self._store.backup(target)
 
@@ -229,25 +212,16 @@ class Ledger:
     ) -> None:
         """Add a data set with a budget, which stays as it is.
 
-        Parameters
-        ----------
-        dataset : str
-            A new name.
-        epsilon, delta, rho : float, optional
-            The budget: either the first two or the last.
-        accountant : {"renyi", "gdp", "zcdp"}, optional
-            By default "renyi", or "zcdp" for rho.
-        adjacency : {"add_remove", "replace_one", "zero_out"}
-            Which data sets are neighbours.
-        note : str
-            For the history.
+        Args:
+            dataset: A new name.
+            epsilon, delta, rho: The budget: either the first two or the last.
+            accountant ({"renyi", "gdp", "zcdp"}): By default "renyi", or "zcdp" for rho.
+            adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+            note: For the history.
 
-        Raises
-        ------
-        LedgerError
-            If the file cannot be written.
-        TypeError, ValueError
-            If the name is taken or empty, or the budget is not as above.
+        Raises:
+            LedgerError: If the file cannot be written.
+            TypeError, ValueError: If the name is taken or empty, or the budget is not as above.
         """
         budget = new_budget(epsilon, delta, rho, accountant, adjacency)
         fields = {"dataset": name_of(dataset, "dataset"), "note": text_of(note, "note")}
@@ -272,31 +246,24 @@ class Ledger:
     ) -> None:
         """Record uses of a mechanism, before they are run, or refuse all of them.
 
-        Parameters
-        ----------
-        dataset, note : str
-            What is charged, and a word for the history.
-        mechanism, count : Mechanism, int
-            What will be released, and how often.
-        run, step : str, int, optional
-            The name of a run, and how many uses were charged to the data set in its name before.
-            Any other step is refused, so that a run cannot continue twice from one saved state. A
-            charge of no uses counts as one: the run continues within earlier charges, such as one
-            for an epoch.
-        certificate : str, optional
-            The SHA-256 of a proof of what they cost, as `renyi check` prints it, for the history.
+        Args:
+            dataset, note: What is charged, and a word for the history.
+            mechanism, count: What will be released, and how often.
+            run, step: The name of a run, and how many uses were charged to the data set in its name
+                before. Any other step is refused, so that a run cannot continue twice from one
+                saved state. A charge of no uses counts as one: the run continues within earlier
+                charges, such as one for an epoch.
+            certificate: The SHA-256 of a proof of what they cost, as `renyi check` prints it, for
+                the history.
 
-        Raises
-        ------
-        BudgetExceededError
-            If they would exceed the budget; it says what is left and what would fit.
-        LedgerError
-            If the file cannot be read or written. Nothing is recorded then, nor after the others.
-        UnsupportedMechanismError, TypeError, ValueError
-            If the filter cannot account for the mechanism, or an argument is not as above.
+        Raises:
+            BudgetExceededError: If they would exceed the budget; it says what is left and what
+                would fit.
+            LedgerError: If the file cannot be read or written. Nothing is recorded then, nor after
+                the others.
+            UnsupportedMechanismError, TypeError, ValueError: If the filter cannot account for the
+                mechanism, or an argument is not as above.
 
-        Examples
-        --------
         >>> import tempfile
         >>> from renyi import Gaussian
         >>> folder = tempfile.TemporaryDirectory()
@@ -343,10 +310,9 @@ class Ledger:
 
         ``certificate`` is as in `charge`.
 
-        Raises
-        ------
-        BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError
-            As `charge`.
+        Raises:
+            BudgetExceededError, LedgerError, UnsupportedMechanismError, TypeError, ValueError: As
+                `charge`.
         """
         fields = _use(mechanism, count, note, certificate)
         self._price(dataset, mechanism, count)
@@ -363,12 +329,9 @@ class Ledger:
     ) -> None:
         """Record how many uses there were, and give back the others as far as that is sound.
 
-        Raises
-        ------
-        LedgerError
-            As `charge`.
-        TypeError, ValueError
-            If there is no such reservation, or it has fewer uses.
+        Raises:
+            LedgerError: As `charge`.
+            TypeError, ValueError: If there is no such reservation, or it has fewer uses.
         """
         number = reservation.number if isinstance(reservation, Reservation) else reservation
         number = integer_of(number, "reservation", 1)
@@ -387,13 +350,10 @@ class Ledger:
     def import_lines(self, lines: Iterable[str]) -> None:
         """Add data sets with their histories, all of them or none.
 
-        Raises
-        ------
-        LedgerError
-            If the file cannot be written.
-        TypeError, ValueError
-            If the lines are not what `export_lines` returned, their hashes are broken, a history
-            exceeds its budget, or a name is taken.
+        Raises:
+            LedgerError: If the file cannot be written.
+            TypeError, ValueError: If the lines are not what `export_lines` returned, their hashes
+                are broken, a history exceeds its budget, or a name is taken.
         """
         found = replayed(lines)  # before others have to wait
 
@@ -409,12 +369,10 @@ class Ledger:
     def rebuild(self, dataset: str) -> None:
         """Compute what was spent anew from the history, where `verify` says that they differ.
 
-        Raises
-        ------
-        LedgerError
-            As `charge`.
-        ValueError
-            If there is no such data set, or its history is broken or exceeds its budget.
+        Raises:
+            LedgerError: As `charge`.
+            ValueError: If there is no such data set, or its history is broken or exceeds its
+                budget.
         """
 
         def rebuild(connection: sqlite3.Connection) -> None:

@@ -233,26 +233,17 @@ class PostgresLedger(Ledger):
     Its methods, budgets, hashes and errors are those of `Ledger`, and its exports go from one kind
     to the other. `backup` is refused: the server has its own means.
 
-    Parameters
-    ----------
-    place : str
-        What the driver connects to, such as ``"host=db dbname=privacy"``.
-    driver : {"psycopg", "psycopg2"}
-        The package that speaks to the server, which has to be installed.
-    schema : str
-        Whose tables hold the ledger; `create` makes them.
-    timeout : float
-        Seconds to wait for others that are writing.
+    Args:
+        place: What the driver connects to, such as ``"host=db dbname=privacy"``.
+        driver ({"psycopg", "psycopg2"}): The package that speaks to the server, which has to be
+            installed.
+        schema: Whose tables hold the ledger; `create` makes them.
+        timeout: Seconds to wait for others that are writing.
 
-    Raises
-    ------
-    ImportError
-        If the driver is not installed.
-    ValueError
-        If there is no such driver, or the schema is no plain name.
+    Raises:
+        ImportError: If the driver is not installed.
+        ValueError: If there is no such driver, or the schema is no plain name.
 
-    Notes
-    -----
     Writers take turns by an advisory lock of the session. Each charge is a serialisable transaction
     with ``synchronous_commit = on``: one that returned is on the disk of the server. Where the
     server goes away during a charge, `LedgerError` says that it may be recorded or not, and

@@ -80,10 +80,8 @@ def created_from(said: Any) -> Budget:
 def budget_from(text: str, fresh: Budget) -> Budget:
     """Return the filter that is stored, of a budget of which nothing was spent when it was new.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no filter, or one of another budget.
+    Raises:
+        TypeError, ValueError: If it is no filter, or one of another budget.
     """
     budget = type(fresh).from_json(text)
     if _fixed(_strict_json.loads(text)) != _fixed(_strict_json.loads(fresh.to_json())):
@@ -138,26 +136,18 @@ class Row(NamedTuple):
 class Entry:
     """A line of a history: something that was done, perhaps several times within an hour.
 
-    Attributes
-    ----------
-    dataset, number : str, int
-        Whose history, and the place in it, from 1.
-    type : {"create", "charge", "reserve", "settle"}
-        What was done.
-    mechanism, count : Mechanism or None, int or None
-        What was charged or set aside, each time; of "settle" what was used.
-    reservation : int or None
-        Of "reserve" and "settle".
-    certificate : str or None
-        SHA-256 of a proof of what the uses cost.
-    run, step : str or None, int or None
-        Whose steps were charged, and how many of that run had been before the first of them.
-    repeats : int
-        How many equal charges came one after the other; of a run, of the steps that follow.
-    note, time : str
-        The note of the caller, and the time of the first, in UTC.
-    hash : str
-        SHA-256 over this and everything before.
+    Attributes:
+        dataset, number: Whose history, and the place in it, from 1.
+        type ({"create", "charge", "reserve", "settle"}): What was done.
+        mechanism, count: What was charged or set aside, each time; of "settle" what was used.
+        reservation: Of "reserve" and "settle".
+        certificate: SHA-256 of a proof of what the uses cost.
+        run, step: Whose steps were charged, and how many of that run had been before the first of
+            them.
+        repeats: How many equal charges came one after the other; of a run, of the steps that
+            follow.
+        note, time: The note of the caller, and the time of the first, in UTC.
+        hash: SHA-256 over this and everything before.
     """
 
     dataset: str
@@ -179,24 +169,17 @@ class Entry:
 class Status:
     """Where a data set stands.
 
-    Attributes
-    ----------
-    dataset : str
-        Its name.
-    accountant : {"renyi", "gdp", "zcdp"}
-        By which filter its budget is kept.
-    budget : dict
-        Epsilon and delta, or rho.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    remaining : float
-        The share of the budget that is left, in [0, 1]. Exact curves may let in a little more.
-    charges, entries : int
-        How often it was charged, and lines in its history.
-    reservations : tuple of Reservation
-        What is set aside and not settled; it counts as spent.
-    head : str
-        The hash of the whole history. Kept elsewhere, it tells later that nothing was cut off.
+    Attributes:
+        dataset: Its name.
+        accountant ({"renyi", "gdp", "zcdp"}): By which filter its budget is kept.
+        budget: Epsilon and delta, or rho.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+        remaining: The share of the budget that is left, in [0, 1]. Exact curves may let in a little
+            more.
+        charges, entries: How often it was charged, and lines in its history.
+        reservations: What is set aside and not settled; it counts as spent.
+        head: The hash of the whole history. Kept elsewhere, it tells later that nothing was cut
+            off.
     """
 
     dataset: str
@@ -289,10 +272,8 @@ def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> 
 def name_of(value: Any, name: str) -> str:
     """Return a name, of which there is one way to write it.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is none, or looks like another one.
+    Raises:
+        TypeError, ValueError: If it is none, or looks like another one.
     """
     text = text_of(value, name)
     usual = " ".join(unicodedata.normalize("NFKC", text).split())

@@ -123,10 +123,8 @@ def reserving_hash(connection: sqlite3.Connection, identity: int, number: int) -
 def held_of(connection: sqlite3.Connection, identity: int, number: int) -> dict[str, Any]:
     """Return the contents of a reservation, for the state of a filter.
 
-    Raises
-    ------
-    ValueError
-        If that is not what the entry which made it led to.
+    Raises:
+        ValueError: If that is not what the entry which made it led to.
     """
     row = connection.execute(
         "SELECT held, seal FROM reservations WHERE dataset = ? AND number = ?", (identity, number)
@@ -215,12 +213,9 @@ def stored(
     Its budget is that of the first entry. What was spent of it was computed before and stored, so
     that a charge need not read the whole history, under a seal with the last entry.
 
-    Raises
-    ------
-    LedgerError
-        If it does not belong to the history as it is.
-    ValueError
-        If there is no such data set.
+    Raises:
+        LedgerError: If it does not belong to the history as it is.
+        ValueError: If there is no such data set.
     """
     identity = identity_of(connection, dataset)
     with reporting_damage(dataset):
@@ -282,11 +277,9 @@ def problems_of(connection: sqlite3.Connection, heads: Collection[str]) -> Itera
 def budget_after(rows: Sequence[Row], dataset: str) -> Budget:
     """Return the filter of a data set with all that its history says was spent.
 
-    Raises
-    ------
-    BrokenHistoryError
-        If the hashes are broken, an entry is not as this package writes it, or the filter refuses
-        one.
+    Raises:
+        BrokenHistoryError: If the hashes are broken, an entry is not as this package writes it, or
+            the filter refuses one.
     """
     _checked_hashes(rows, ())
     budget, steps = _created(rows[0].body, dataset), dict[str, int]()
@@ -401,10 +394,8 @@ def exported(connection: sqlite3.Connection) -> Iterator[str]:
 def replayed(lines: Iterable[str]) -> list[tuple[str, list[Row], Budget]]:
     """Return data sets whose histories are whole and within their budgets.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not.
+    Raises:
+        TypeError, ValueError: If one is not.
     """
     read = (_read(line) for line in lines if line.strip())
     found = []

@@ -1,7 +1,5 @@
 """A privacy statement: Markdown and one HTML page for people, JSON for programs and registries.
 
-Examples
---------
 >>> from renyi import Gaussian, PoissonSampled
 >>> statement = privacy_report(PoissonSampled(Gaussian(1.1), 0.004), 15_000, delta=1e-5)
 >>> print(statement.to_markdown().splitlines()[2])

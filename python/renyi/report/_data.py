@@ -23,32 +23,19 @@ class Disclosure:
 
     The points are those of NIST SP 800-226 and of the reporting list of Ponomareva and others 2023.
 
-    Parameters
-    ----------
-    curator, product, intended_use : str, optional
-        Who releases, what is released, and what it is for.
-    unit : str, optional
-        The unit of privacy: what one record is, such as "all data of a user in a month".
-    trust_model : str, optional
-        Who sees data without noise: "central", "local", "shuffled", or in words.
-    sampling : str, optional
-        How batches are drawn in the program that ran.
-    tuning : str, optional
-        Whether choices of parameters on the same data are counted.
-    outside : str, optional
-        Data sets, such as those of a pre-training, that the account does not cover.
-    unprotected : str, optional
-        What is public or released exactly, such as numbers of records or the schema.
-    security : str, optional
-        Source of randomness, floating point, access, side channels.
+    Args:
+        curator, product, intended_use: Who releases, what is released, and what it is for.
+        unit: The unit of privacy: what one record is, such as "all data of a user in a month".
+        trust_model: Who sees data without noise: "central", "local", "shuffled", or in words.
+        sampling: How batches are drawn in the program that ran.
+        tuning: Whether choices of parameters on the same data are counted.
+        outside: Data sets, such as those of a pre-training, that the account does not cover.
+        unprotected: What is public or released exactly, such as numbers of records or the schema.
+        security: Source of randomness, floating point, access, side channels.
 
-    Raises
-    ------
-    TypeError
-        If one is not text.
+    Raises:
+        TypeError: If one is not text.
 
-    Examples
-    --------
     >>> Disclosure(unit="one user", trust_model="central").tuning is None
     True
     """
@@ -74,10 +61,8 @@ class Disclosure:
     def from_json(cls, text: str | bytes) -> Disclosure:
         """Return what a JSON object of such texts says.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If it is none, or has other names.
+        Raises:
+            TypeError, ValueError: If it is none, or has other names.
         """
         data = json.loads(text)
         known = [field.name for field in fields(cls)]
@@ -96,18 +81,13 @@ class Disclosure:
 def json_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a form of JSON that this package writes.
 
-    Parameters
-    ----------
-    name : {"accountant", "certificate", "ledger", "mechanism", "registry", "statement"}
-        Of what; "ledger" is a line of an export. Each states its version in its ``$id``.
+    Args:
+        name ({"accountant", "certificate", "ledger", "mechanism", "registry", "statement"}): Of
+            what; "ledger" is a line of an export. Each states its version in its ``$id``.
 
-    Raises
-    ------
-    ValueError
-        If there is none of that name.
+    Raises:
+        ValueError: If there is none of that name.
 
-    Examples
-    --------
     >>> json_schema("statement")["$id"]
     'urn:renyi:schema:statement:1'
     """

@@ -53,18 +53,13 @@ class Section:
 class Report:
     """A privacy statement.
 
-    Attributes
-    ----------
-    title, headline : str
-        What it is about, and the guarantee.
-    sections : tuple
-        What it rests on and what it means.
-    facts : tuple
-        Date, author, data set and queries, as far as they are given.
-    certificate : dict, optional
-        The proof of ε whose hash the report states.
-    statement : dict
-        The same as data, as JSON can hold it: `json_schema` has its schema, "statement".
+    Attributes:
+        title, headline: What it is about, and the guarantee.
+        sections: What it rests on and what it means.
+        facts: Date, author, data set and queries, as far as they are given.
+        certificate (dict): The proof of ε whose hash the report states.
+        statement (dict): The same as data, as JSON can hold it: `json_schema` has its schema,
+            "statement".
     """
 
     title: str
@@ -122,40 +117,25 @@ def privacy_report(
     What must be true for its number to hold is read from the mechanism: a statement on
     `ShuffledBatches` is one on shuffled batches.
 
-    Parameters
-    ----------
-    mechanism, count : Mechanism, int
-        What was released, and how often.
-    delta : float
-        In [0, 1); 0 for a pure guarantee.
-    adjacency : {"add_remove", "replace_one", "zero_out"}
-        Which data sets are neighbours.
-    records : int, optional
-        The size of the data set, for a warning about delta.
-    title : str
-        Of the report.
-    date : datetime.date or str, optional
-        Of the report; no date is put in unasked.
-    author, dataset : str, optional
-        Who is responsible for the statement, and its data set.
-    queries : sequence of str
-        The names of what was asked.
-    certified : bool
-        Whether a certificate is made, as by the accountant's `certificate`, and its hash stated.
-    disclosure : Disclosure, optional
-        What only the publisher knows, such as the unit of privacy.
+    Args:
+        mechanism, count: What was released, and how often.
+        delta: In [0, 1); 0 for a pure guarantee.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+        records: The size of the data set, for a warning about delta.
+        title: Of the report.
+        date: Of the report; no date is put in unasked.
+        author, dataset: Who is responsible for the statement, and its data set.
+        queries: The names of what was asked.
+        certified: Whether a certificate is made, as by the accountant's `certificate`, and its hash
+            stated.
+        disclosure: What only the publisher knows, such as the unit of privacy.
 
-    Raises
-    ------
-    UnsupportedMechanismError
-        If no accountant can bound the mechanism, or it has no certificate.
-    TypeError, ValueError
-        If an argument is not as above, or no proof was found.
-    ImportError
-        If a certificate needs python-flint and it is missing.
+    Raises:
+        UnsupportedMechanismError: If no accountant can bound the mechanism, or it has no
+            certificate.
+        TypeError, ValueError: If an argument is not as above, or no proof was found.
+        ImportError: If a certificate needs python-flint and it is missing.
 
-    Examples
-    --------
     >>> from renyi import Gaussian, ShuffledBatches
     >>> privacy_report(Gaussian(5.0), 10, delta=1e-5).headline
     'ε = 2.595 at δ = 1e-5'
@@ -300,21 +280,14 @@ def dataset_report(
 ) -> Report:
     """Return a privacy statement for all that a ledger has recorded of a data set.
 
-    Parameters
-    ----------
-    ledger, dataset : Ledger, str
-        Which.
-    delta : float, optional
-        By default that of the budget.
-    records, date, author, queries, certified, disclosure
-        As for `privacy_report`.
-    title : str, optional
-        By default "Privacy statement" with the name of the data set.
+    Args:
+        ledger, dataset: Which.
+        delta: By default that of the budget.
+        records, date, author, queries, certified, disclosure: As for `privacy_report`.
+        title: By default "Privacy statement" with the name of the data set.
 
-    Raises
-    ------
-    LedgerError, TypeError, ValueError
-        As `Ledger.status` and `privacy_report`.
+    Raises:
+        LedgerError, TypeError, ValueError: As `Ledger.status` and `privacy_report`.
     """
     if not isinstance(ledger, Ledger):
         raise TypeError(f"ledger must be a Ledger, got {ledger!r}")

@@ -3,8 +3,6 @@
 ``renyi.compat.dp_accounting`` is for users of dp_accounting, TensorFlow Privacy and JAX-Privacy:
 events go in unchanged, and the guarantees come out certified.
 
-Examples
---------
 >>> import dp_accounting
 >>> def event(sigma):
 ...     step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(sigma))

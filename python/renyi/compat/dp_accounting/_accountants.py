@@ -57,14 +57,10 @@ class Plug(PrivacyAccountant):  # type: ignore[misc]  # dp_accounting has no typ
     def compose(self, event: Any, count: int = 1) -> Self:
         """Record uses of an event, charged before they are recorded, and return the accountant.
 
-        Raises
-        ------
-        dp_accounting.UnsupportedEventError
-            If the accountant does not take it.
-        BudgetExceededError
-            If ``charge`` refuses it; nothing is recorded then.
-        TypeError, ValueError
-            If it is not an event, or ``count`` not a positive integer.
+        Raises:
+            dp_accounting.UnsupportedEventError: If the accountant does not take it.
+            BudgetExceededError: If ``charge`` refuses it; nothing is recorded then.
+            TypeError, ValueError: If it is not an event, or ``count`` not a positive integer.
         """
         count = operator.index(count)
         if self._charge is not None and count > 0 and self._refusal(event) is None:
@@ -115,30 +111,22 @@ class Plug(PrivacyAccountant):  # type: ignore[misc]  # dp_accounting has no typ
 class PLDAccountant(Plug):
     """The exact privacy curve, as an accountant of dp_accounting.
 
-    Parameters
-    ----------
-    neighboring_relation : dp_accounting.NeighboringRelation
-        As dp_accounting's `PLDAccountant` this one doubles the sensitivity where records are
-        replaced: values of norm at most C may differ by 2 C.
-    value_discretization_interval : float
-        Of dp_accounting's grid. There is none here; the argument says how coarse an answer is
-        asked for, where ``rtol`` does not.
-    rtol : float, optional
-        How far above the exact value the answer may be where lattices give it, as a relative width
-        of delta. By default 100 times the square of the interval, with which that grid's error
-        grows, in [1e-6, 1e-2].
-    charge : callable, optional
-        Called with the mechanism and the count before they are recorded, such as
-        ``functools.partial(ledger.charge, "the data set")`` of a `renyi.Ledger`.
+    Args:
+        neighboring_relation (dp_accounting.NeighboringRelation): As dp_accounting's `PLDAccountant`
+            this one doubles the sensitivity where records are replaced: values of norm at most C
+            may differ by 2 C.
+        value_discretization_interval: Of dp_accounting's grid. There is none here; the argument
+            says how coarse an answer is asked for, where ``rtol`` does not.
+        rtol: How far above the exact value the answer may be where lattices give it, as a relative
+            width of delta. By default 100 times the square of the interval, with which that grid's
+            error grows, in [1e-6, 1e-2].
+        charge: Called with the mechanism and the count before they are recorded, such as
+            ``functools.partial(ledger.charge, "the data set")`` of a `renyi.Ledger`.
 
-    Notes
-    -----
     An event that dp_accounting's accountant of this name takes under some relations only is taken
     under those. Others it does not know are taken where a bound is known, as fixed-size samples
     with and without replacement.
 
-    Examples
-    --------
     >>> import dp_accounting
     >>> step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
     >>> round(PLDAccountant().compose(step, 1000).get_epsilon(1e-5), 4)
@@ -187,25 +175,18 @@ class PLDAccountant(Plug):
 class RenyiAccountant(Plug):
     """Rényi differential privacy, as an accountant of dp_accounting.
 
-    Parameters
-    ----------
-    orders : sequence of float, optional
-        At least 1 each. By default all real orders, and `rdp` is shown at dp_accounting's.
-    neighboring_relation : dp_accounting.NeighboringRelation
-        Where records are replaced the sensitivity is twice that of one record, here and in both
-        `PLDAccountant`: values of norm at most C may differ by 2 C. dp_accounting's `RdpAccountant`
-        does not double it, and reports as little as a quarter of the divergence.
-    conversion : {"optimal", "balle"}
-        From Rényi divergences to epsilon. "balle" is dp_accounting's.
-    charge : callable, optional
-        As for `PLDAccountant`.
+    Args:
+        orders: At least 1 each. By default all real orders, and `rdp` is shown at dp_accounting's.
+        neighboring_relation (dp_accounting.NeighboringRelation): Where records are replaced the
+            sensitivity is twice that of one record, here and in both `PLDAccountant`: values of
+            norm at most C may differ by 2 C. dp_accounting's `RdpAccountant` does not double it,
+            and reports as little as a quarter of the divergence.
+        conversion ({"optimal", "balle"}): From Rényi divergences to epsilon. "balle" is
+            dp_accounting's.
+        charge: As for `PLDAccountant`.
 
-    Notes
-    -----
     Beyond order 1e6 the largest privacy loss stands for the divergence.
 
-    Examples
-    --------
     >>> import dp_accounting
     >>> accountant = RenyiAccountant().compose(dp_accounting.GaussianDpEvent(1.0))
     >>> round(accountant.get_epsilon(1e-5), 4)

@@ -67,34 +67,23 @@ def from_dp_event(
 ) -> Mechanism:
     """Return the mechanism that an event of dp_accounting describes.
 
-    Parameters
-    ----------
-    event : dp_accounting.DpEvent
-        Of any kind but `UnsupportedDpEvent` and classes of others. Events that dp_accounting added
-        after 0.6 are known where it has them.
-    neighboring_relation : dp_accounting.NeighboringRelation
-        Makes a difference to randomized response only: `REPLACE_SPECIAL` compares an answer with a
-        uniform one, the others two answers.
+    Args:
+        event (dp_accounting.DpEvent): Of any kind but `UnsupportedDpEvent` and classes of others.
+            Events that dp_accounting added after 0.6 are known where it has them.
+        neighboring_relation (dp_accounting.NeighboringRelation): Makes a difference to randomized
+            response only: `REPLACE_SPECIAL` compares an answer with a uniform one, the others two
+            answers.
 
-    Returns
-    -------
-    Mechanism
+    Returns:
         Parameters are rounded to less privacy where they have no exact counterpart.
 
-    Raises
-    ------
-    dp_accounting.UnsupportedEventError
-        If an event in it is of none of these classes.
-    TypeError, ValueError
-        If ``event`` is not an event, or holds what no mechanism can have.
+    Raises:
+        dp_accounting.UnsupportedEventError: If an event in it is of none of these classes.
+        TypeError, ValueError: If ``event`` is not an event, or holds what no mechanism can have.
 
-    Notes
-    -----
     `NonPrivateDpEvent` becomes Gaussian noise of multiplier 0, and a `DiscreteGaussianDpEvent` in
     several dimensions its concentrated privacy.
 
-    Examples
-    --------
     >>> import dp_accounting
     >>> step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.1))
     >>> from_dp_event(dp_accounting.SelfComposedDpEvent(step, 100))

@@ -30,8 +30,6 @@ NOISES = (1e-3, 1e6)  # where is searched
 def compute_epsilon(orders: npt.ArrayLike, rdp: npt.ArrayLike, delta: float) -> tuple[float, float]:
     """Return epsilon, rounded up, and its order, from Rényi divergences.
 
-    Examples
-    --------
     >>> compute_epsilon([2.0, 4.0], [0.1, 0.2], 1e-3)[1]
     4.0
     """
@@ -51,8 +49,6 @@ def get_epsilon_gaussian(sigma: float, delta: float, tol: float = 0.0) -> float:
 def get_sigma_gaussian(epsilon: float, delta: float, tol: float = 0.0) -> float:
     """Return the least noise multiplier, within 1e-12, that meets epsilon and delta.
 
-    Examples
-    --------
     >>> round(get_sigma_gaussian(1.0, 1e-5), 6)
     3.730632
     """
@@ -93,8 +89,6 @@ def get_smallest_discrete_laplace_noise(
 ) -> float:
     """Return the largest parameter, one over a scale, for so many uses of discrete Laplace noise.
 
-    Examples
-    --------
     >>> from types import SimpleNamespace
     >>> round(get_smallest_discrete_laplace_noise(SimpleNamespace(epsilon=1.0, delta=0.0)), 5)
     1.0

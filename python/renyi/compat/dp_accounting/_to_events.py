@@ -18,23 +18,16 @@ __all__ = ["to_dp_event"]
 def to_dp_event(mechanism: Mechanism) -> Any:
     """Return the event of dp_accounting that describes a mechanism.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        One that dp_accounting has an event for, and all in it.
+    Args:
+        mechanism: One that dp_accounting has an event for, and all in it.
 
-    Returns
-    -------
-    dp_accounting.DpEvent
-        Parameters are rounded to less privacy where they have no exact counterpart.
+    Returns:
+        dp_accounting.DpEvent: Parameters are rounded to less privacy where they have no exact
+            counterpart.
 
-    Raises
-    ------
-    TypeError
-        If this version of dp_accounting has no event for it.
+    Raises:
+        TypeError: If this version of dp_accounting has no event for it.
 
-    Examples
-    --------
     >>> from renyi import Gaussian, PoissonSampled
     >>> to_dp_event(PoissonSampled(Gaussian(1.1), 0.01) * 100).count
     100

@@ -3,8 +3,6 @@
 There is no grid: what is said of one is accepted and unused, but for
 ``pessimistic_estimate=False``, since what is answered here is an upper bound.
 
-Examples
---------
 >>> step = from_gaussian_mechanism(1.0, sampling_prob=0.01)
 >>> round(step.self_compose(1000).get_epsilon_for_delta(1e-5), 4)
 1.8282
@@ -66,10 +64,8 @@ GRID = {
 class PrivacyLossDistribution:
     """The privacy loss of a composition.
 
-    Attributes
-    ----------
-    accountant : PLDAccountant
-        What it answers from.
+    Attributes:
+        accountant: What it answers from.
     """
 
     def __init__(self, accountant: PLDAccountant) -> None:
@@ -80,10 +76,8 @@ class PrivacyLossDistribution:
     ) -> PrivacyLossDistribution:
         """Return the loss of both.
 
-        Raises
-        ------
-        ValueError
-            If they are of different neighbouring relations.
+        Raises:
+            ValueError: If they are of different neighbouring relations.
         """
         mine, theirs = self.accountant.adjacency, other.accountant.adjacency
         if mine != theirs:
@@ -225,22 +219,15 @@ def from_privacy_loss_distribution(
     Where its delta is an upper bound at every epsilon, so is the one here. It is the same but for
     rounding, and for epsilons below the least of its losses that matters.
 
-    Parameters
-    ----------
-    pld : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
-        Of pessimistic estimates. One of this module is returned as it is.
-    neighboring_relation : dp_accounting.NeighboringRelation
-        What its two directions are of.
+    Args:
+        pld (dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution): Of pessimistic
+            estimates. One of this module is returned as it is.
+        neighboring_relation (dp_accounting.NeighboringRelation): What its two directions are of.
 
-    Raises
-    ------
-    TypeError
-        If it is neither.
-    ValueError
-        If its estimates are optimistic, or its masses those of no distribution.
+    Raises:
+        TypeError: If it is neither.
+        ValueError: If its estimates are optimistic, or its masses those of no distribution.
 
-    Examples
-    --------
     >>> from dp_accounting.pld import privacy_loss_distribution as theirs
     >>> step = theirs.from_laplace_mechanism(1.0, value_discretization_interval=0.01)
     >>> run = step.self_compose(10)
