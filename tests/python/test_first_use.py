@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -17,7 +18,14 @@ import numpy as np
 import pytest
 
 import renyi
-from renyi import Gaussian, Laplace, PLDAccountant, RDPAccountant, calibrate_noise_multiplier
+from renyi import (
+    Gaussian,
+    Laplace,
+    PLDAccountant,
+    PoissonSampled,
+    RDPAccountant,
+    calibrate_noise_multiplier,
+)
 from renyi._progress import progress
 from renyi.cli import main
 from renyi.filters import PrivacyFilter
@@ -379,5 +387,7 @@ def test_arguments_next_to_the_ends_of_doubles() -> None:
     assert accountant.get_beta(np.zeros((2, 0))).shape == (2, 0)
     with pytest.raises(ValueError, match=r"^orders must be a number in \[1, 1e6\]"):
         accountant.get_rdp(10**400)
+    rare = RDPAccountant().compose(PoissonSampled(Gaussian(2.0), 1e-99))  # q^2 chi^2/2
+    assert rare.get_rdp(1.0) == pytest.approx(0.5e-198 * math.expm1(0.25), rel=1e-9)
     assert central_limit(1e-300, 1.0, 2**40).gamma == 1.0
     assert not PrivacyFilter(5e-324, 1e-5).fits(Gaussian(1.0))

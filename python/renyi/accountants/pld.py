@@ -62,6 +62,9 @@ ALLOCATED_RTOL = 1e-3
 about so far apart."""
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 MOST_STEPS_BY_LAW = 10**6  # of an epoch of random allocation
+MOST_RECORDS = (
+    8  # that lattices take where brackets of steps are wide; of more they need up to a minute
+)
 
 
 class PLDAccountant(Accountant[Part]):
@@ -112,7 +115,7 @@ class PLDAccountant(Accountant[Part]):
         self._losses: dict[Mechanism, int] = {}
         self._only_steps = True  # the compiled curve holds everything
         self._has_samples = False  # of steps
-        self._has_groups = False  # of records that are sampled apart
+        self._records = 1  # at most, that are sampled apart in one step
         self._is_raised = False  # some rate of the steps, to one that the engine takes
         self._is_alternative = False  # of an accountant
 
@@ -151,7 +154,7 @@ class PLDAccountant(Accountant[Part]):
             rate = max(part.rate, SMALLEST_RATE)
             self._curve_of_steps.add(rate, noise, float(count), part.records)
             self._is_raised |= rate > part.rate
-            self._has_groups |= part.records > 1
+            self._records = max(self._records, part.records)
 
     def _contents(self) -> tuple[list[tuple[SampledStep, int]], list[tuple[Mechanism, int]]]:
         """Return the steps and the other mechanisms with their counts."""
@@ -206,7 +209,8 @@ class PLDAccountant(Accountant[Part]):
         if steps is not None and self._is_raised:
             return FromAbove(steps)
         if steps is not None:
-            lattice = replaces or self._has_groups or len(self._steps) > 1
+            lattice = replaces or self._records > 1 or len(self._steps) > 1
+            lattice = lattice and self._records <= MOST_RECORDS
             return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
         epoch = None if replaces else self._single_epoch()
         if epoch is not None:
