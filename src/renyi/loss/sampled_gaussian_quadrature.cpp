@@ -444,7 +444,7 @@ FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Directi
 constexpr double kShoulder = 24.0;    // u of a second rise behind a single peak; affects the choice of sums alone
 constexpr double kFarFrom = 9.0;      // u up to which the sum near the origin is off by 12 * 81/2 u at most
 constexpr double kNegligible = 45.0;  // nats: e^-45 < 2^-64
-constexpr double kVanishingBeta = 0x1p-200;  // alpha - 1 at alpha = 1: (A - 1)/beta = KL (1 + O(beta)), A - 1 ~ beta q^2
+constexpr double kVanishingBeta = 0x1p-200;  // alpha - 1 at alpha = 1: (A-1)/beta = KL (1 + O(beta)), A - 1 ~ beta q^2
 
 // S = A - 1 and the derivatives of A, all to be multiplied by e^scale; `first`, `second` are moments of l - center
 // under the tilted law.
