@@ -185,7 +185,7 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
 
 
 def bayes_risk(alpha: npt.ArrayLike, beta: npt.ArrayLike, prior: float = 0.5) -> float:
-    """Return the least probability of a wrong verdict of any test, rounded down.
+    """Return the least chance of a wrong verdict, prior*alpha + (1-prior)*beta, rounded down.
 
     Args:
         alpha, beta: Vertices of the trade-off function.
