@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._search import lower_hull
-from renyi._validation import FINITE_POSITIVE, RATE, count_of, number_in, numbers_of, probability_of
+from renyi._validation import FINITE_POSITIVE, RATE, number_in, numbers_of, probability_of, uses_of
 
 __all__ = [
     "bayes_risk",
@@ -266,7 +266,7 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     Args:
         sample_rate: Probability ``q`` with which a record is in a batch, in (0, 1].
         noise_multiplier: Standard deviation of the noise at sensitivity 1, positive.
-        steps: Number of steps ``T``, at least 1.
+        steps: Number of steps ``T``, in [1, 2^53].
 
     Returns:
         ``mu`` and ``gamma`` such that the trade-off function ``f`` of the composition, of a record
@@ -288,9 +288,7 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     """
     q = number_in(sample_rate, "sample_rate", RATE)
     sigma = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-    count = count_of(steps, "steps")
-    if count < 1:
-        raise ValueError(f"steps must be an integer >= 1, got {steps!r}")
+    count = uses_of(steps, "steps", 1, 2**53)
     if sigma < 0.04:
         return GaussianLimit(math.inf, 1.0)
     mu = q * math.sqrt(count * math.expm1(sigma**-2))

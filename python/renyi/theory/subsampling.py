@@ -196,12 +196,12 @@ def poisson_rdp(
     2.32182e-04
     """
     q = probability_of(sample_rate, "sample_rate")
-    one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure", "lower"))
+    every = "best", "tight", "general", "mixture", "pure", "lower"
+    one_of(bound, "bound", every if terms is None else ("tight",))
     if bound == "best":
         return _divergences(PoissonSampled(mechanism, q).renyi_curve(), orders)
     curve = mechanism_of(mechanism).renyi_curve()
     if terms is not None:
-        one_of(bound, "bound", ("tight",))
         return _of_few_terms(curve, q, orders, terms)
     if bound == "mixture":
         return _divergences(curve.mixture_bound(q), orders)
