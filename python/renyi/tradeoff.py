@@ -104,6 +104,9 @@ def convexified(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floa
     Args:
         alpha, beta: Vertices of a trade-off function, convex or not.
 
+    Returns:
+        Some of the vertices given; which ones is decided exactly.
+
     >>> convexified([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0])
     (array([0. , 0.5, 1. ]), array([1. , 0.1, 0. ]))
     """
