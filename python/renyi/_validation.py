@@ -163,7 +163,9 @@ def check_one_missing(**given: float | None) -> None:
     """Refuse unless exactly one of two or three numbers is missing, the one to be computed."""
     if sum(value is None for value in given.values()) != 1:
         said = ", ".join(f"{name}={value!r}" for name, value in given.items())
-        raise ValueError(f"all but one of {', '.join(given)} must be given, got {said}")
+        *most, last = given
+        names = f"{'one' if len(given) == 2 else 'two'} of {', '.join(most)} and {last}"
+        raise ValueError(f"exactly {names} must be given, got {said}")
 
 
 def count_of(value: Any, name: str = "count") -> int:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._search import lower_hull
-from renyi._validation import FINITE_POSITIVE, RATE, count_of, number_in, numbers_of, probability_of
+from renyi._validation import FINITE_POSITIVE, RATE, number_in, numbers_of, probability_of, uses_of
 
 __all__ = [
     "bayes_risk",
@@ -104,6 +104,9 @@ def convexified(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floa
     Args:
         alpha, beta: Vertices of a trade-off function, convex or not.
 
+    Returns:
+        Some of the vertices given; which ones is decided exactly.
+
     >>> convexified([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0])
     (array([0. , 0.5, 1. ]), array([1. , 0.1, 0. ]))
     """
@@ -185,7 +188,7 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
 
 
 def bayes_risk(alpha: npt.ArrayLike, beta: npt.ArrayLike, prior: float = 0.5) -> float:
-    """Return the least probability of a wrong verdict of any test, rounded down.
+    """Return the least chance of a wrong verdict, prior*alpha + (1-prior)*beta, rounded down.
 
     Args:
         alpha, beta: Vertices of the trade-off function.
@@ -266,7 +269,7 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     Args:
         sample_rate: Probability ``q`` with which a record is in a batch, in (0, 1].
         noise_multiplier: Standard deviation of the noise at sensitivity 1, positive.
-        steps: Number of steps ``T``, at least 1.
+        steps: Number of steps ``T``, in [1, 2^53].
 
     Returns:
         ``mu`` and ``gamma`` such that the trade-off function ``f`` of the composition, of a record
@@ -288,9 +291,7 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     """
     q = number_in(sample_rate, "sample_rate", RATE)
     sigma = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-    count = count_of(steps, "steps")
-    if count < 1:
-        raise ValueError(f"steps must be an integer >= 1, got {steps!r}")
+    count = uses_of(steps, "steps", 1, 2**53)
     if sigma < 0.04:
         return GaussianLimit(math.inf, 1.0)
     mu = q * math.sqrt(count * math.expm1(sigma**-2))

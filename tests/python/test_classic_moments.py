@@ -100,7 +100,7 @@ def test_one_order():
         with pytest.raises(ValueError, match="rdp must be"):
             dp_from_rdp(2.0, -1.0, **given)
     for given in {}, {"epsilon": 1.0, "delta": 0.5}:
-        with pytest.raises(ValueError, match="all but one of epsilon, delta must be given"):
+        with pytest.raises(ValueError, match="exactly one of epsilon and delta must be given"):
             dp_from_rdp(2.0, 1.0, **given)
     with pytest.raises(ValueError, match="delta must be"):
         dp_from_moments(lambda t: t, delta=0.0)

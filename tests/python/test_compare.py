@@ -85,7 +85,7 @@ def test_epochs_of_the_route_without_sampling(rate, steps, epochs):
 
 def test_arguments():
     for given in ({}, {"epsilon": 1.0, "delta": 1e-5}):
-        with pytest.raises(ValueError, match="all but one of epsilon, delta must be given"):
+        with pytest.raises(ValueError, match="exactly one of epsilon and delta must be given"):
             compare(0.1, 1.0, 10, **given)
     allowed = "methods must be a sequence of names among 'full_batch'"
     with pytest.raises(ValueError, match=allowed):

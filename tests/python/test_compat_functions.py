@@ -336,12 +336,13 @@ class TestAutodp:
 
         from renyi.compat.autodp import from_autodp
 
-        noise = zoo.GaussianMechanism(1.0)
+        noise, twice = zoo.GaussianMechanism(1.0), {"sigma": 1.0, "coeff": 2}
         sample = AmplificationBySampling(PoissonSampling=True)
         for theirs, remedy in (
             (Composition()([noise, noise], [1, 2]), "add up its parts"),
             (ComposeGaussian()([noise], [2]), "add up its parts"),
             (sample(sample(noise, 0.1), 0.1), r"RDPCurve\(None, mechanism.RenyiDP\)"),
+            (sample(zoo.ComposedGaussianMechanism(twice, "Gaussian"), 0.1), "RDPCurve"),
             (1.0, "got float"),
         ):
             with pytest.raises(TypeError, match=f"zoo and known here.*{remedy}"):

@@ -202,12 +202,13 @@ def test_groups_of_what_fails_or_says_nothing(kind):
     assert kind().compose(Gaussian(0.0)).get_delta(3.0, group_size=2) == 1.0
 
 
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
 @pytest.mark.parametrize("value", [0, -1, 1001, 1.5, "2", True])
-def test_sizes_that_are_refused(value):
+def test_sizes_that_are_refused(value, kind):
     with pytest.raises(
         (TypeError, ValueError), match=r"group_size must be an integer in \[1, 1000\]"
     ):
-        PLDAccountant().get_delta(1.0, group_size=value)
+        kind().get_delta(1.0, group_size=value)
 
 
 @pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])

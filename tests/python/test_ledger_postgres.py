@@ -292,6 +292,8 @@ def test_from_a_shell(server, tmp_path, capsys):
     noise.write_text(Gaussian(20.0).to_json(), encoding="utf-8")
     assert main(["ledger", "status", address]) == 2
     assert "ledger must exist" in capsys.readouterr().err
+    assert main(["ledger", "status", "postgresql://owner:secret@[::1]x/postgres"]) == 2
+    assert "secret" not in capsys.readouterr().err
     assert main(["ledger", "create", address, "ages", "--epsilon", "1", "--delta", "1e-6"]) == 0
     assert main(["ledger", "charge", address, "ages", str(noise), "--count", "3"]) == 0
     assert main(["ledger", "verify", address, "--read-only"]) == 0
@@ -300,7 +302,7 @@ def test_from_a_shell(server, tmp_path, capsys):
     assert main(["ledger", "charge", address, "ages", str(noise), "--count", "99"]) == 3
     server.kill()
     assert main(["ledger", "charge", address, "ages", str(noise)]) == 4
-    assert "the server is gone" in capsys.readouterr().err
+    assert "no connection; nothing was recorded" in capsys.readouterr().err
     server.start()
 
 

@@ -164,7 +164,8 @@ class RDPAccountant(Accountant[Part]):
         attained: bool = False,
     ) -> tuple[float, float] | tuple[Array, Array]:
         # A single number needs no arrays: they cost as much as half the answer.
-        if not isinstance(given, float) or direction is not None or group_size != 1:
+        one = type(group_size) is int and group_size == 1
+        if not isinstance(given, float) or direction is not None or not one:
             return super()._ends(wanted, given, direction, rtol, group_size, attained)
         rtol_of(rtol)
         value, floor, _ = self._epsilon(given) if wanted == "epsilon" else self._delta(given)

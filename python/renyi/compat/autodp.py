@@ -28,18 +28,18 @@ from renyi.mechanisms import (
 __all__ = ["from_autodp"]
 
 Parameters = Mapping[str, Any]
-Made = Callable[[Parameters], Mechanism]
 
-BASIC: dict[type, tuple[str, Made]] = {  # class; its name, which that of a sample ends in
-    zoo.ExactGaussianMechanism: ("Gaussian", lambda given: Gaussian(given["sigma"])),
-    zoo.ExponentialMechanism: ("ExpMech", lambda given: Exponential(given["eps"])),
-    zoo.GaussianMechanism: ("Gaussian", lambda given: Gaussian(given["sigma"])),
-    zoo.LaplaceMechanism: ("Laplace", lambda given: Laplace(given["b"])),
-    zoo.PureDP_Mechanism: ("PureDP", lambda given: PureDP(given["eps"])),
-    zoo.RandresponseMechanism: ("Randresponse", lambda given: RandomizedResponse(given["p"], 2)),
-    zoo.zCDP_Mechanism: ("zCDP_mech", lambda given: ZCDP(given["rho"], given["xi"])),
+# Class; its name, which that of a sample ends in; its parameters, which a sample has besides.
+BASIC: dict[type, tuple[str, tuple[str, ...], Callable[..., Mechanism]]] = {
+    zoo.ExactGaussianMechanism: ("Gaussian", ("sigma",), Gaussian),
+    zoo.ExponentialMechanism: ("ExpMech", ("eps", "rho", "xi"), lambda eps, *_: Exponential(eps)),
+    zoo.GaussianMechanism: ("Gaussian", ("sigma",), Gaussian),
+    zoo.LaplaceMechanism: ("Laplace", ("b",), Laplace),
+    zoo.PureDP_Mechanism: ("PureDP", ("eps",), PureDP),
+    zoo.RandresponseMechanism: ("Randresponse", ("p",), RandomizedResponse),
+    zoo.zCDP_Mechanism: ("zCDP_mech", ("rho", "xi"), ZCDP),
 }
-OTHER: dict[type, Made] = {
+OTHER: dict[type, Callable[[Parameters], Mechanism]] = {
     zoo.ComposedGaussianMechanism: lambda given: Gaussian(given["sigma"]) * given["coeff"],
     zoo.DiscreteGaussianMechanism: lambda given: ZCDP(given["rho"], given["xi"]),
     zoo.NoisyGD_Mechanism: lambda given: Composed(
@@ -51,7 +51,7 @@ OTHER: dict[type, Made] = {
 SAMPLE = "PoissonSample"
 INSTEAD = {
     "Compose": "add up its parts, converted: from_autodp(m1) * c1 + from_autodp(m2) * c2",
-    "Subsample": "FixedSizeSampled(mechanism, size, population) with adjacency replace_one",
+    "Subsample:": "FixedSizeSampled(mechanism, size, population) with adjacency replace_one",
 }
 CURVE = "its Rényi curve, RDPCurve(None, mechanism.RenyiDP), is as right as autodp has it"
 
@@ -79,12 +79,13 @@ def from_autodp(mechanism: Any) -> Mechanism:
         given = dict(mechanism.params)
         if kind is autodp_core.Mechanism and SAMPLE in given:
             rate = given.pop(SAMPLE)
-            for basic, made in BASIC.values():
-                if name == f"{SAMPLE}:{basic}":
-                    return PoissonSampled(made(given), rate)
+            for basic, fields, made in BASIC.values():
+                if name == f"{SAMPLE}:{basic}" and given.keys() == set(fields):
+                    return PoissonSampled(made(*(given[field] for field in fields)), rate)
         if kind in BASIC:
-            return BASIC[kind][1](given)
-        if kind in OTHER:
+            _, fields, made = BASIC[kind]
+            return made(*(given[field] for field in fields))
+        if kind in OTHER and given.get("PoissonSampling", True):
             return OTHER[kind](given)
     found = f"{kind.__name__} {name!r}"
     remedy = next((words for sign, words in INSTEAD.items() if sign in found), CURVE)

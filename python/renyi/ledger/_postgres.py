@@ -175,7 +175,10 @@ class Server:
             if not self._open[1].made.closed:
                 return self._open[1]
             self._open = None
-        made = self._module.connect(self.place)
+        try:
+            made = self._module.connect(self.place)
+        except self._module.Error as error:
+            raise self._told("no connection; nothing was recorded", error) from error
         made.autocommit = True
         connection = Connection(made)
         milliseconds = f"{round(1000.0 * self.timeout)}"
@@ -214,7 +217,11 @@ class Server:
                 if lost
                 else "the server refuses; nothing was recorded"
             )
-            raise LedgerError(f"ledger, {self.path}: {said} ({error})") from error
+            raise self._told(said, error) from error
+
+    def _told(self, said: str, error: Exception) -> LedgerError:
+        why = str(error).replace(self.place, "...")  # which may hold a password
+        return LedgerError(f"ledger, {self.path}: {said} ({why.strip()})")
 
 
 def _state(error: Any) -> str | None:

@@ -163,8 +163,8 @@ class PermuteAndFlip(Mechanism):
         if self.epsilon in (0.0, math.inf):
             return NOTHING if self.epsilon == 0.0 else REVEALED
         scale = 1.0 / self.epsilon  # to half an ulp
-        below, above = (laplace_pair(math.nextafter(scale, end)) for end in (0.0, math.inf))
-        return Pair.bracketed(below, above)
+        upper, lower = (laplace_pair(math.nextafter(scale, end)) for end in (0.0, math.inf))
+        return Pair.bracketed(upper, lower)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return ``epsilon``."""

@@ -85,6 +85,9 @@ def assumptions_of(
         general: Whether rates and sizes are left out, as for a table of mechanisms that differ in
             them.
 
+    Returns:
+        Under "sampling", "adjacency", "noise", "selection" if there is one, and "release".
+
     >>> from renyi.mechanisms import Gaussian, PoissonSampled
     >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 100 + Gaussian(30.0) * 50
     >>> for sentence in assumptions_of(steps, "add_remove")["sampling"]:

@@ -97,11 +97,14 @@ def randomize(
 
 
 def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
-    """Return how many users hold each value, perhaps a negative number, from reports in any order.
+    """Return how many users hold each value, from their reports in any order.
 
     Args:
         randomizer: What every user ran; not `LaplaceResponse`.
         reports (ndarray): As `randomize` returns them.
+
+    Returns:
+        Counts, which may be negative, and their variances, of shape (choices,).
 
     Raises:
         TypeError, ValueError: If the reports are not of the randomizer, or say nothing of what

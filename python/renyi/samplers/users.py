@@ -15,7 +15,7 @@ from renyi.samplers.basic import Indices
 def bound_contributions(
     owners: Iterable[Hashable | Iterable[Hashable]], most: int
 ) -> npt.NDArray[np.int64]:
-    """Return the indices of examples to keep so that nobody owns more than ``most`` of them.
+    """Return the indices, ascending, of examples to keep so that nobody owns more than ``most``.
 
     Greedy: examples of fewer owners first, then in the order given; an example is kept if none of
     its owners has ``most`` already. Nothing is random, and equal input gives equal output.

@@ -297,7 +297,7 @@ def compare_samplings(
         raise ValueError(f"batch_size must be an integer in [1, {records}], got {batch_size!r}")
     noise = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
     base, batches, rate = Gaussian(noise), -(-records // size), size / records
-    steps = math.ceil(passes * records / size)
+    steps = -(-passes * records // size)
     limit = min(size + math.ceil(_DEVIATIONS * math.sqrt(size)), records)
     runs: dict[str, tuple[Mechanism, int, Adjacency]] = {
         "poisson": (PoissonSampled(base, rate), steps, "add_remove"),

@@ -65,27 +65,25 @@ class Distribution:
     Locations are in [-1e100, 1e100], scales, shapes and rates in [1e-100, 1e100] (of the inverse
     Gaussian in [1e-40, 1e40]). For alpha > 1 the divergence is finite if
 
-    ====================================  ========================================================
-    beta (a, b)                           alpha a_p + (1-alpha) a_q > 0, the same for b
-    dirichlet (concentration)             the same for every entry; as many entries
-    gamma (shape, scale)                  alpha k_p + (1-alpha) k_q, alpha/t_p + (1-alpha)/t_q > 0
-    exponential (rate)                    alpha r_p + (1-alpha) r_q > 0
-    chi_square (degrees)                  of gamma(degrees/2, 2)
-    chi (degrees, scale=1)                X^2 is gamma(degrees/2, 2 scale^2)
-    half_normal, rayleigh, maxwell (scale)  of chi with 1, 2 and 3 degrees
-    weibull (shape, scale)                X^shape is exponential; both of one shape
-    gumbel (location, scale=1)            P(X <= x) = exp(-e^(-(x-location)/scale)); of one scale
-    gaussian (mean, sigma=1)              alpha s_q^2 + (1-alpha) s_p^2 > 0
-    log_normal (mean, sigma=1)            the same: log X is normal
-    multivariate_gaussian (mean, covariance)  alpha S_q + (1-alpha) S_p is definite
-    inverse_gaussian (mean, shape)        alpha l_p + (1-alpha) l_q > 0, and of l/m^2 >= 0
-    levy (scale, location=0)              always, of one location: 1/(X-location) is gamma
-    laplace (location, scale=1)           alpha/b_p > (alpha-1)/b_q
-    logistic (location, scale=1)          always; both of one scale
-    cramer (theta)                        always: density theta/(2 (1 + theta |x|)^2)
-    pareto (minimum, index)               min_p >= min_q, alpha c_p + (1-alpha) c_q > 0
-    uniform (low, high)                   the interval of p lies in that of q
-    ====================================  ========================================================
+        beta (a, b)                       alpha a_p + (1-alpha) a_q > 0, the same for b
+        dirichlet (concentration)         the same for every entry; as many entries
+        gamma (shape, scale)              alpha k_p + (1-alpha) k_q, alpha/t_p + (1-alpha)/t_q > 0
+        exponential (rate)                alpha r_p + (1-alpha) r_q > 0
+        chi_square (degrees)              of gamma(degrees/2, 2)
+        chi (degrees, scale=1)            X^2 is gamma(degrees/2, 2 scale^2)
+        half_normal, rayleigh, maxwell (scale)  of chi with 1, 2 and 3 degrees
+        weibull (shape, scale)            X^shape is exponential; both of one shape
+        gumbel (location, scale=1)        P(X <= x) = exp(-e^(-(x-location)/scale)); of one scale
+        gaussian (mean, sigma=1)          alpha s_q^2 + (1-alpha) s_p^2 > 0
+        log_normal (mean, sigma=1)        the same: log X is normal
+        multivariate_gaussian (mean, covariance)  alpha S_q + (1-alpha) S_p is definite
+        inverse_gaussian (mean, shape)    alpha l_p + (1-alpha) l_q > 0, and of l/m^2 >= 0
+        levy (scale, location=0)          always, of one location: 1/(X-location) is gamma
+        laplace (location, scale=1)       alpha/b_p > (alpha-1)/b_q
+        logistic (location, scale=1)      always; both of one scale
+        cramer (theta)                    always: density theta/(2 (1 + theta |x|)^2)
+        pareto (minimum, index)           min_p >= min_q, alpha c_p + (1-alpha) c_q > 0
+        uniform (low, high)               the interval of p lies in that of q
 
     For alpha < 1 it is finite unless the supports are disjoint.
 

@@ -255,7 +255,7 @@ class DecayingNoise:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.descent.state_shift == 0.0:
+        if _descent_of(self.descent).state_shift == 0.0:
             raise ValueError("descent must have a contraction above 0, got 0.0")
         least = 1.0 if self.descent.noise == "laplace" else 0.0
         set_numbers(self, c2=Range(least, LARGEST), power=Range(1.0, 100.0), c1=SCALES)
@@ -295,26 +295,33 @@ NoiseScales = float | npt.ArrayLike | DecayingNoise
 
 def schedule_of(descent: NoisyDescent, noise: Any, n: int | None) -> Schedule:
     """Return the scales of ``n`` steps, or of all: of a number, an array or a decaying noise."""
+    law = _descent_of(descent).noise
     if isinstance(noise, DecayingNoise):
-        if noise.descent.noise != descent.noise:
+        if noise.descent.noise != law:
             raise ValueError(
-                f"noise must be {descent.noise} noise, as the descent's, "
-                f"got {noise.descent.noise} noise"
+                f"noise must be {law} noise, as the descent's, got {noise.descent.noise} noise"
             )
         return noise._core
     if np.ndim(noise) == 0:
         width = positive_of(noise, "noise")
-        return Schedule(descent.noise, None, width, 0.0, 1.0, 1.0)
+        return Schedule(law, None, width, 0.0, 1.0, 1.0)
     allowed = "a number in [1e-75, 1e75], an array of them, one a step, or a DecayingNoise"
     scales, shape = numbers_of(noise, "noise", SMALLEST, LARGEST, allowed)
     if n is None or shape != (integer_of(n, "n", 1),):
         raise ValueError(f"noise must be {allowed}, got an array of shape {shape} for n = {n}")
-    return Schedule(descent.noise, scales, 1.0, 0.0, 1.0, 1.0)
+    return Schedule(law, scales, 1.0, 0.0, 1.0, 1.0)
 
 
 def pass_of(descent: NoisyDescent, epsilon: float) -> Pass:
     """Return the engine's view of a pass, at one epsilon."""
-    return Pass(descent.noise, epsilon, descent.record_shift, descent.state_shift)
+    law = _descent_of(descent).noise
+    return Pass(law, epsilon, descent.record_shift, descent.state_shift)
+
+
+def _descent_of(value: Any) -> NoisyDescent:
+    if not isinstance(value, NoisyDescent):
+        raise TypeError(f"descent must be a NoisyDescent, got {value!r}")
+    return value
 
 
 def shuffled_pass(

@@ -62,15 +62,13 @@ def gaussian_calibration(
             are one of sensitivity sqrt(count) S.
         calibration: With l = log(1/delta) and k = log(1/(2 pi delta^2)), sigma in the unit of S:
 
-            ==================  =========================================================
-            "exact"             the least that suffices (Balle, Wang 2018, Theorem 8)
-            "chernoff_exact"    the least with epsilon sigma - 1/(2 sigma) >= sqrt(2 l)
-            "chernoff"          sqrt(2 l)/epsilon + 1/sqrt(2 epsilon)               (6.81)
-            "mills"             max(1, sqrt(k_+))/epsilon + 1/sqrt(2 epsilon)       (6.82)
-            "chernoff_concave"  sqrt(epsilon + 2 l)/epsilon                         (6.83)
-            "mills_concave"     max(sqrt(1 + epsilon), sqrt((epsilon + k)_+))/epsilon (6.84)
-            "dwork_roth"        max(3/2, sqrt(2 log(5/(4 delta))))/epsilon, epsilon < 1
-            ==================  =========================================================
+                "exact"             the least that suffices (Balle, Wang 2018, Theorem 8)
+                "chernoff_exact"    the least with epsilon sigma - 1/(2 sigma) >= sqrt(2 l)
+                "chernoff"          sqrt(2 l)/epsilon + 1/sqrt(2 epsilon)               (6.81)
+                "mills"             max(1, sqrt(k_+))/epsilon + 1/sqrt(2 epsilon)       (6.82)
+                "chernoff_concave"  sqrt(epsilon + 2 l)/epsilon                         (6.83)
+                "mills_concave"     max(sqrt(1 + epsilon), sqrt((epsilon + k)_+))/epsilon (6.84)
+                "dwork_roth"        max(3/2, sqrt(2 log(5/(4 delta))))/epsilon, epsilon < 1
 
             For delta "exact" is the exact curve and "chernoff" exp(-(epsilon sigma/S - S/(2
             sigma))^2 / 2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon

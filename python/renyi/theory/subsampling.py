@@ -30,6 +30,7 @@ from renyi._validation import (
 )
 from renyi.accountants import UnsupportedMechanismError
 from renyi.mechanisms import Mechanism, PoissonSampled
+from renyi.mechanisms.algebra import mechanism_of
 from renyi.mechanisms.sampling import fixed_size_curve
 from renyi.theory.indistinguishability import Guarantee
 
@@ -189,14 +190,18 @@ def poisson_rdp(
     best    1.5889e-05
     tight   1.5889e-05
     general 1.6415e-05
+    >>> for terms in 2, 10:
+    ...     print(f"{poisson_rdp(Laplace(0.5), 0.001, 100, bound='tight', terms=terms):.5e}")
+    2.69363e-04
+    2.32182e-04
     """
     q = probability_of(sample_rate, "sample_rate")
-    one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure", "lower"))
+    every = "best", "tight", "general", "mixture", "pure", "lower"
+    one_of(bound, "bound", every if terms is None else ("tight",))
     if bound == "best":
         return _divergences(PoissonSampled(mechanism, q).renyi_curve(), orders)
-    curve = mechanism.renyi_curve()
+    curve = mechanism_of(mechanism).renyi_curve()
     if terms is not None:
-        one_of(bound, "bound", ("tight",))
         return _of_few_terms(curve, q, orders, terms)
     if bound == "mixture":
         return _divergences(curve.mixture_bound(q), orders)
@@ -249,7 +254,7 @@ def fixed_size_rdp(
     """
     rate = probability_of(sample_rate, "sample_rate")
     one_of(bound, "bound", ("best", "tight", "general", "mixture", "pure"))
-    curve = mechanism.renyi_curve("replace_one")
+    curve = mechanism_of(mechanism).renyi_curve("replace_one")
     if bound == "mixture":
         return _divergences(curve.mixture_bound(rate), orders)
     if bound == "best":

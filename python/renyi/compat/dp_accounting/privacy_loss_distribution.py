@@ -217,7 +217,8 @@ def from_privacy_loss_distribution(
     """Return a distribution of dp_accounting, composed or not, as one of these.
 
     Where its delta is an upper bound at every epsilon, so is the one here. It is the same but for
-    rounding, and for epsilons below the least of its losses that matters.
+    rounding, for epsilons below the least of its losses that matters, and for losses above 690,
+    which count as infinite.
 
     Args:
         pld (dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution): Of pessimistic
@@ -261,8 +262,9 @@ def _dominating(pmf: Any) -> DiscretePair:
     p, infinite = np.maximum(dense._probs, 0.0), float(dense._infinity_mass)
     losses = (dense._lower_loss + np.arange(len(p))) * dense._discretization
     # Two products, a sum and an exponential: (2 |loss| + 4) u and an ulp of p; likelihoods down.
-    likelihoods = np.exp(-losses) * (1.0 - (np.abs(losses) + 4.0) * 2.0**-51)
+    likelihoods = np.exp(np.minimum(-losses, 700.0)) * (1.0 - (np.abs(losses) + 4.0) * 2.0**-51)
     q = p * likelihoods
+    q[q < 2.0**-1000] = 0.0  # where the next doubles are further apart
     left = 1.0 - infinite - (np.cumsum(p[::-1])[::-1] - p)
     total = np.cumsum(q[::-1])[::-1] - q + left * likelihoods
     fits = np.flatnonzero((left >= 0.0) & (total <= 1.0))
