@@ -271,6 +271,9 @@ def test_weights_of_an_odometer_that_are_none_are_refused():
     data["log_weights"] = [0.0] * len(data["log_weights"])  # epsilon would be 9.56 for 10.36
     with pytest.raises(ValueError, match="weights that sum to at most 1"):
         PrivacyOdometer.from_json(json.dumps(data))
+    for wrong in (None, 3, [-1.0], [None, *data["log_weights"][1:]]):
+        with pytest.raises((TypeError, ValueError), match="log_weights must be a list of"):
+            PrivacyOdometer.from_json(json.dumps(data | {"log_weights": wrong}))
 
 
 def test_a_filter_without_orders_is_refused():
