@@ -264,6 +264,13 @@ def test_what_is_not_a_filter(change, error, words):
         RenyiFilter.from_json(json.dumps(data))
 
 
+def test_a_filter_that_has_spent_has_begun():
+    filter = GDPFilter(1.0, 1e-6)
+    filter.spend(Gaussian(20.0), 10)
+    data = json.loads(filter.to_json()) | {"begun": False}  # more would fit
+    assert GDPFilter.from_json(json.dumps(data)) == filter
+
+
 def test_weights_of_an_odometer_that_are_none_are_refused():
     odometer = PrivacyOdometer(1e-6)
     odometer.spend(Gaussian(2.0), 10)
