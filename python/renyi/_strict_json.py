@@ -42,8 +42,10 @@ def loads(text: str | bytes) -> dict[str, Any]:
     return data
 
 
-def check_version(data: Mapping[str, Any]) -> dict[str, Any]:
+def check_version(data: Any) -> dict[str, Any]:
     """Return the other fields, if the version is the present one."""
+    if not isinstance(data, Mapping) or "version" not in data:
+        raise ValueError(f"a state must be a mapping with the field 'version', got {data!r}")
     version = data["version"]
     if type(version) is not int or version != VERSION:
         raise ValueError(f"version must be {VERSION}, got {version!r}")

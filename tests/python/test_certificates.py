@@ -483,6 +483,11 @@ def test_what_is_no_certificate_is_rejected(text):
         check.check_text(text)
 
 
+def test_what_cannot_be_read_is_bad_input(tmp_path, capsys):
+    assert main(["check", str(tmp_path)]) == 2
+    assert "FILE must be readable, got" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "name",
     [

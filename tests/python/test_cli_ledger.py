@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 
 import command_line
 import pytest
@@ -81,6 +84,26 @@ def test_bad_files(capsys, tmp_path, text, words):
     assert (code, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_output_says_what_was_recorded(tmp_path, unbuffered):
+    create = ["ledger", "create", str(tmp_path / "a.db"), "ages", "--rho", "1"]
+    for arguments, said in ((create, "; the ledger has recorded it\n"), (["--version"], "\n")):
+        with open("/dev/full", "w") as full:
+            ended = subprocess.run(
+                [sys.executable, "-m", "renyi", *arguments],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            )
+        assert ended.returncode == 4
+        assert ended.stderr.endswith(f"error: cannot write: No space left on device{said}")
+        assert ended.stderr.count("\n") == 1
+    with Ledger(tmp_path / "a.db") as ledger:
+        assert ledger.datasets == ("ages",)
 
 
 def test_missing_things(capsys, tmp_path, file):

@@ -49,6 +49,11 @@ def test_errors(capsys):
         ("three of --local-epsilon, --users, --epsilon and --delta are needed, got 2", BOTH),
         ("--choices must be given with", [*BOTH, "--delta", "1e-6", "--randomizer", "oue"]),
         ("--choices must be given with", [*BOTH, "--delta", "1e-6", "--choices", "3"]),
+        ("--local-epsilon must be a number > 0 and <= 30, got '800'", ["--local-epsilon", "800"]),
+        (
+            "--local-epsilon must be at most 20 with --randomizer olh",
+            ["--local-epsilon=29", "--users=9", "--delta=.1", "--randomizer=olh", "--choices=4"],
+        ),
     ):
         code, out, err = run(capsys, "shuffle", *arguments)
         assert (code, out) == (2, "")

@@ -265,6 +265,12 @@ class TestRiskcal:
         assert (again.history, again.get_advantage()) == (state.history, state.get_advantage())
         with pytest.raises(ValueError, match="state_dict must be of 'ctd', got 'rdp'"):
             again.load_state_dict({"mechanism": "rdp"})
+        with pytest.raises(ValueError, match="it lacks 'history'"):
+            again.load_state_dict({"mechanism": "ctd"})
+        for wrong in (math.nan, 0.1, 1), (1.0, 2.0, 1), (1.0, 0.1, -1):
+            with pytest.raises(ValueError, match="must be"):
+                again.load_state_dict({"mechanism": "ctd", "history": [wrong]})
+        assert again.history == state.history
 
 
 class TestTensorFlowPrivacy:

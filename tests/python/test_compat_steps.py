@@ -124,6 +124,9 @@ def test_states_are_json_and_go_on():
         resumed.load_state_dict({"version": 1, "steps": 3})
     with pytest.raises(ValueError, match="version must be 1"):
         resumed.load_state_dict({**state, "version": 2})
+    for wrong in ({}, 3, None, []):
+        with pytest.raises(ValueError, match="mapping with the field 'version', got"):
+            resumed.load_state_dict(wrong)
 
 
 def test_a_ledger_is_charged_and_refuses_an_old_state(tmp_path):

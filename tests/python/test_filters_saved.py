@@ -264,6 +264,13 @@ def test_what_is_not_a_filter(change, error, words):
         RenyiFilter.from_json(json.dumps(data))
 
 
+def test_a_filter_that_has_spent_has_begun():
+    filter = GDPFilter(1.0, 1e-6)
+    filter.spend(Gaussian(20.0), 10)
+    data = json.loads(filter.to_json()) | {"begun": False}  # more would fit
+    assert GDPFilter.from_json(json.dumps(data)) == filter
+
+
 def test_weights_of_an_odometer_that_are_none_are_refused():
     odometer = PrivacyOdometer(1e-6)
     odometer.spend(Gaussian(2.0), 10)
@@ -271,6 +278,9 @@ def test_weights_of_an_odometer_that_are_none_are_refused():
     data["log_weights"] = [0.0] * len(data["log_weights"])  # epsilon would be 9.56 for 10.36
     with pytest.raises(ValueError, match="weights that sum to at most 1"):
         PrivacyOdometer.from_json(json.dumps(data))
+    for wrong in (None, 3, [-1.0], [None, *data["log_weights"][1:]]):
+        with pytest.raises((TypeError, ValueError), match="log_weights must be a list of"):
+            PrivacyOdometer.from_json(json.dumps(data | {"log_weights": wrong}))
 
 
 def test_a_filter_without_orders_is_refused():

@@ -279,6 +279,19 @@ def test_forks_have_connections_of_their_own(ledger):
     assert ledger.status("data").charges == 6
 
 
+def test_a_server_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr("renyi.ledger._postgres.PATIENCE", 2)  # the least that drivers take
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgresql://ann:secret@127.0.0.1:{silent.getsockname()[1]}/privacy"
+        begun = time.monotonic()
+        with pytest.raises(LedgerError, match=r"must be reachable .* nothing was recorded"):
+            PostgresLedger(address).charge("data", NOISE)
+        assert time.monotonic() - begun < 30.0
+    with pytest.raises(LedgerError, match="must be reachable") as refused:
+        PostgresLedger("postgresql://ann:secret@[db/privacy").charge("data", NOISE)
+    assert "secret" not in str(refused.value)
+
+
 def test_arguments():
     with pytest.raises(ValueError, match="driver must be"):
         PostgresLedger("", driver="odbc")
@@ -302,7 +315,7 @@ def test_from_a_shell(server, tmp_path, capsys):
     assert main(["ledger", "charge", address, "ages", str(noise), "--count", "99"]) == 3
     server.kill()
     assert main(["ledger", "charge", address, "ages", str(noise)]) == 4
-    assert "no connection; nothing was recorded" in capsys.readouterr().err
+    assert "must be reachable by its address; nothing was recorded" in capsys.readouterr().err
     server.start()
 
 

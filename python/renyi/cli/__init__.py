@@ -47,7 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = "renyi"
     _write_any_text()
     try:
-        options = parse(sys.argv[1:] if argv is None else argv)
+        try:
+            options = parse(sys.argv[1:] if argv is None else argv)
+        except SystemExit as stop:  # argparse: --help and --version stop with 0
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return int(stop.code or 0)
         name = options.parser.prog
         if options.run is None:
             options.parser.print_help(sys.stderr)
@@ -59,8 +64,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(run(options))
         sys.stdout.flush()
         return code
-    except SystemExit as stop:  # argparse: --help and --version stop with 0
-        return int(stop.code or 0)
     except (UsageError, ValueError, TypeError) as error:
         if not isinstance(error, UsageError) and os.environ.get("RENYI_TRACEBACK"):
             raise

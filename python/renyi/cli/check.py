@@ -226,6 +226,11 @@ def certificates(options: argparse.Namespace) -> int:
 
     if importlib.util.find_spec("flint") is None:
         raise UsageError("needs python-flint: python -m pip install python-flint")
+    for name in options.files:
+        try:
+            open(name, "rb").close()
+        except OSError as error:
+            raise UsageError(f"FILE must be readable, got {name!r}: {error.strerror}") from None
     return check.main(options.files)
 
 

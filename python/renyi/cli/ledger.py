@@ -87,11 +87,23 @@ def _settle(ledger: Ledger, options: argparse.Namespace) -> int:
 
 
 def _show_status(ledger: Ledger, options: argparse.Namespace) -> int:
+    try:
+        _print_status(ledger, options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        recorded = "; the ledger has recorded it" if options.action in WRITING else ""
+        raise OutputError(f"{error.strerror or error}{recorded}") from None
+    return 0
+
+
+def _print_status(ledger: Ledger, options: argparse.Namespace) -> None:
     names = ledger.datasets if options.dataset is None else (options.dataset,)
     found = [ledger.status(name) for name in names]
     if options.json:
         output.print_json({"datasets": [_status_data(status) for status in found]})
-        return 0
+        return
     records = [
         {**asdict(status), "budget": _budget(status), "open": len(status.reservations)}
         for status in found
@@ -106,7 +118,6 @@ def _show_status(ledger: Ledger, options: argparse.Namespace) -> int:
             print(f"\n{visible(line)}")
     if options.dataset is not None and found:
         print(f"\nhead {found[0].head}")
-    return 0
 
 
 def _show_history(ledger: Ledger, options: argparse.Namespace) -> int:

@@ -40,6 +40,7 @@ PROBABILITY = Domain("strictly between 0 and 1", lambda x: 0 < x < 1)
 PROBABILITY_OR_NONE = Domain(">= 0 and < 1", lambda x: 0 <= x < 1)
 RATE = Domain("> 0 and <= 1", lambda x: 0 < x <= 1)
 POSITIVE = Domain("> 0", lambda x: x > 0)
+LOCAL = Domain("> 0 and <= 30", lambda x: 0 < x <= 30)
 NOT_NEGATIVE = Domain(">= 0", lambda x: x >= 0)
 ORDER = Domain("> 1 and <= 1e6", lambda x: 1 < x <= 10**6)
 ORDER_FROM_ONE = Domain(">= 1 and <= 1e6", lambda x: 1 <= x <= 10**6)
@@ -328,9 +329,9 @@ OPTIONS = {
     # Shuffled reports.
     "local_epsilon": Option(
         "--local-epsilon",
-        "epsilon of every report by itself, > 0",
+        "epsilon of every report by itself, > 0, <= 30",
         "EPS0",
-        type=number_in(POSITIVE),
+        type=number_in(LOCAL),
     ),
     "users": Option(
         "--users", "number of reports, 1 to 1e9", "N", type=whole_number(1, LARGEST_COUNT)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from renyi.mechanisms import Shuffled
 
 MOST_USERS = 10**9
-MOST_LOCAL = 20.0  # of an epsilon that is looked for
+MOST_LOCAL = 20.0  # of an epsilon that is looked for, and of local hashing
 WITH_CHOICES = RANDOMIZERS[1:-1]
 QUANTITIES = ("local_epsilon", "users", "epsilon", "delta")
 
@@ -116,6 +116,8 @@ def _mechanism(options: argparse.Namespace, epsilon: float, users: int) -> Shuff
     from renyi import mechanisms as known
 
     choices = options.choices
+    if options.randomizer == "olh" and epsilon > MOST_LOCAL:  # it hashes to about e^epsilon values
+        raise UsageError(f"--local-epsilon must be at most {MOST_LOCAL:g} with --randomizer olh")
     if options.randomizer == "any":
         return known.Shuffled(known.PureDP(epsilon), users)
     if options.randomizer == "laplace":

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import tradeoff
+from renyi._strict_json import check_names
 from renyi._validation import float_above
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.calibration import calibrate_noise_multiplier
@@ -100,10 +101,18 @@ class CTDAccountant:
         return {"history": list(self.history), "mechanism": self.mechanism()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a history."""
+        """Go on from a history.
+
+        Raises:
+            TypeError, ValueError: If it is not one that `state_dict` returned.
+        """
         if state_dict.get("mechanism") != self.mechanism():
             raise ValueError(f"state_dict must be of 'ctd', got {state_dict.get('mechanism')!r}")
-        self.history = [(noise, rate, steps) for noise, rate, steps in state_dict["history"]]
+        check_names("state_dict", state_dict, ("history", "mechanism"))
+        made = type(self)()
+        made.history = [(noise, rate, steps) for noise, rate, steps in state_dict["history"]]
+        _ = made.accountant  # raises
+        self.history = made.history
 
 
 def get_advantage_from_pld(pld: Any) -> float:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._rounding import round_up
 from renyi._search import bisected
+from renyi._validation import real_of
 from renyi.accountants import UnsupportedMechanismError
 from renyi.filters._filter import (
     ROUNDED_UP,
@@ -130,8 +131,11 @@ class PrivacyOdometer(Saved):
         self._orders = orders_of(state["orders"])
         size = len(self._orders)
         self._total = numbers_in(state["total"], "total", size)
-        self._log_weights = -numbers_in([-w for w in state["log_weights"]], "log_weights", size)
-        if math.fsum(np.exp(self._log_weights).tolist()) > 1.0:
+        given, allowed = state["log_weights"], f"a list of {size} numbers in (-inf, 0]"
+        if not isinstance(given, list) or len(given) != size:
+            raise ValueError(f"log_weights must be {allowed}, got {given!r}")
+        self._log_weights = weights = np.array([real_of(w, "log_weights", allowed) for w in given])
+        if weights.max() > 0.0 or math.fsum(np.exp(weights).tolist()) > 1.0:
             raise ValueError("log_weights must be logarithms of weights that sum to at most 1")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -134,7 +134,7 @@ class GDPFilter(Filter):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        self._begun = state["begun"] is not False
+        self._begun = state["begun"] is not False or self._total != Total.zero(1)
 
     def __repr__(self) -> str:
         return (

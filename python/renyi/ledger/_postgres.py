@@ -20,6 +20,7 @@ Found = TypeVar("Found")
 DRIVERS = ("psycopg", "psycopg2")
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 RETRIES = 20
+PATIENCE = 10  # seconds for a connection, where neither the place nor PGCONNECT_TIMEOUT says
 ROLLED_BACK = ("40001", "40P01")  # serialisation failure, deadlock
 
 SCRIPT = f"""
@@ -175,10 +176,7 @@ class Server:
             if not self._open[1].made.closed:
                 return self._open[1]
             self._open = None
-        try:
-            made = self._module.connect(self.place)
-        except self._module.Error as error:
-            raise self._told("no connection; nothing was recorded", error) from error
+        made = self._connect()
         made.autocommit = True
         connection = Connection(made)
         milliseconds = f"{round(1000.0 * self.timeout)}"
@@ -193,6 +191,15 @@ class Server:
         self._open = os.getpid(), connection
         self._check_version(connection)
         return connection
+
+    def _connect(self) -> Any:
+        is_told = "connect_timeout" in self.place or "PGCONNECT_TIMEOUT" in os.environ
+        patience = {} if is_told else {"connect_timeout": PATIENCE}
+        try:
+            return self._module.connect(self.place, **patience)
+        except self._module.Error as error:
+            said = "the server must be reachable by its address; nothing was recorded"
+            raise self._told(said, error) from error
 
     def _check_version(self, connection: Connection) -> None:
         found = connection.execute("SELECT to_regclass('version') IS NULL").fetchone()[0]

@@ -15,6 +15,7 @@ import numpy as np
 from renyi._arrays import Array, check_writeable
 from renyi._fields import set_fields, set_numbers
 from renyi._states import entries_of
+from renyi._strict_json import check_names
 from renyi._validation import (
     BELOW_ONE,
     FINITE_NON_NEGATIVE,
@@ -113,6 +114,7 @@ class Schedule:
 def checked_schedule(value: Any, name: str, *, positive: bool = False) -> Schedule | None:
     """Return a schedule, possibly given as a mapping, or None."""
     if isinstance(value, Mapping):
+        check_names(name, value, ("starts", "values"))
         value = Schedule(**value)
     if value is not None and type(value) is not Schedule:
         raise TypeError(f"{name} must be a Schedule, of no class of its own, got {value!r}")
