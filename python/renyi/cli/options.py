@@ -470,7 +470,7 @@ OPTIONS = {
         "--reported", "epsilon at DELTA that was reported, instead of a run", "EPS", NOT_NEGATIVE
     ),
     "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
-    "count": Option("--count", "uses of it (default 1)", "N", type=one(USES), default=1),
+    "count": Option("--count", "uses of it (default 1)", "N", type=one(USES)),
     "ledger": Option("--ledger", "with --dataset: what was recorded of it", "LEDGER"),
     "dataset": Option("--dataset", "the data set, in the ledger or to name", "NAME"),
     "query": Option("--query", "what was asked; repeatable", "NAME", action="append"),
