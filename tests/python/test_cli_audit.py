@@ -209,6 +209,8 @@ def test_files_that_hold_no_scores_are_refused(capsys, monkeypatch, text):
         (["--reported", "1", *RUN], "one of a run"),
         ([*RUN[:-1], "1,2"], "one run, got 2"),
         (["--noise-multiplier", "1"], "--sample-rate is required"),
+        (["--reported", "1", "--steps", "3"], "one of a run"),
+        (["--steps", "3"], "--noise-multiplier is required"),
     ],
 )
 def test_options_that_contradict_each_other(capsys, scored, options, message):

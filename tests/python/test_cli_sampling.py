@@ -144,6 +144,24 @@ def test_noise_of_inverse_bands(capsys):
     assert PLDAccountant(adjacency="zero_out").compose(run_of).get_epsilon(1e-5) <= 2.0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--bands", "3"], "--bands needs --strategy banded or inverse"),
+        (["--strategy", "blt", "--bands", "3"], "--bands needs --strategy banded or inverse"),
+        (["--strategy", "tree", "--buffers", "3"], "--buffers needs --strategy blt"),
+        (["--fixed-order"], "--fixed-order needs --strategy banded"),
+        (["--strategy", "banded", "--bands", "0"], "--bands must be a whole number from 1"),
+        (["--strategy", "blt", "--buffers", "50"], "--buffers must be an integer in [1, 8]"),
+    ],
+)
+def test_options_of_strategies(capsys, arguments, words):
+    common = ["noise", "--epsilon", 2, "--delta", "1e-5", "--steps", 40, "--batch-size", 4]
+    code, out, err = run(capsys, *common, "--dataset-size", 40, *arguments)
+    assert (code, out) == (2, "")
+    assert f"renyi noise: error: {words}" in err
+
+
 def test_a_cut_sample_of_all_records_is_not_called_none(capsys):
     sizes = ["--batch-size", 1000, "--dataset-size", 1000, "--batch-limit", 10]
     _, out, _ = run(

@@ -49,6 +49,10 @@ def test_errors(capsys):
         ("three of --local-epsilon, --users, --epsilon and --delta are needed, got 2", BOTH),
         ("--choices must be given with", [*BOTH, "--delta", "1e-6", "--randomizer", "oue"]),
         ("--choices must be given with", [*BOTH, "--delta", "1e-6", "--choices", "3"]),
+        (
+            "--epsilon must be reachable with a --local-epsilon in [1e-06, 20], got 1e-09",
+            ["--users", "1000", "--epsilon", "1e-9", "--delta", "1e-9"],
+        ),
         ("--local-epsilon must be a number > 0 and <= 30, got '800'", ["--local-epsilon", "800"]),
         (
             "--local-epsilon must be at most 20 with --randomizer olh",

@@ -56,17 +56,21 @@ def audit(options: argparse.Namespace) -> int:
     return int(refuted)
 
 
+RUN = ("noise_multiplier", "sample_rate", "batch_size", "dataset_size", "steps", "epochs")
+
+
 def _claim(options: argparse.Namespace) -> PLDAccountant | None:
     """Return what was reported of the run, if it was described."""
     from renyi import PLDAccountant
 
-    of_run = options.noise_multiplier is not None
+    of_run = any(getattr(options, name) is not None for name in RUN)
     if sum((of_run, options.mechanism is not None, options.reported is not None)) > 1:
         raise UsageError("one of a run, --mechanism and --reported says what was reported")
     if options.mechanism is not None:
         return PLDAccountant().compose(read_mechanism(options.mechanism, "--mechanism"))
     if not of_run:
         return None
+    runs.require(options, "noise_multiplier")
     single(options, "noise_multiplier")
     every = runs.every(options)
     if len(every) != 1:

@@ -38,6 +38,7 @@ def noise(options: argparse.Namespace) -> int:
     """Smallest noise multiplier."""
     from renyi import calibrate_noise_multiplier
 
+    correlated.check_strategy(options)
     if options.strategy is not None:
         return correlated.noise(options)
     runs.require(options, "target_epsilon", "delta")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from renyi._rounding import round_up
 from renyi.cli import guarantee, output, runs
-from renyi.cli.options import UsageError
+from renyi.cli.options import STRATEGIES, UsageError, as_options
 from renyi.cli.output import Column
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def noise(options: argparse.Namespace) -> int:
         with output.waiting("searching"):
             row = priced(name, strategy, participation, epsilon, delta)
     except ValueError as error:
-        raise UsageError(str(error)) from None
+        raise UsageError(as_options(str(error))) from None
     record = {"epsilon": epsilon, "delta": delta, **setting, **_record(row)}
     if guarantee.emit_data(options, [record], FACTS):
         return 0
@@ -54,6 +54,18 @@ def noise(options: argparse.Namespace) -> int:
         },
     )
     return 0
+
+
+def check_strategy(options: argparse.Namespace) -> None:
+    """Refuse what the strategy, or independent noise, does not have."""
+    for name, strategies in {
+        "bands": ("banded", "inverse"),
+        "buffers": ("blt",),
+        "fixed_order": STRATEGIES,
+    }.items():
+        if getattr(options, name) and options.strategy not in strategies:
+            flag, needed = name.replace("_", "-"), " or ".join(strategies)
+            raise UsageError(f"--{flag} needs --strategy {needed}")
 
 
 def _strategy(
@@ -73,8 +85,8 @@ def _strategy(
     steps = setting["steps"]
     whole = FixedEpochs(-(-setting["population"] // setting["batch_size"]))
     if options.strategy == "blt":
-        fitted = BLT.optimal(steps, options.buffers, participation=whole)
-        return f"{options.buffers} buffers", fitted, whole
+        count = options.buffers or 4
+        return f"{count} buffers", BLT.optimal(steps, count, participation=whole), whole
     if options.strategy == "inverse":
         count = options.bands or min(16, steps)
         inverse = BandedInverse.optimal(steps, count, participation=whole)

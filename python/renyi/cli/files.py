@@ -167,7 +167,7 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     from renyi.ledger import LedgerError
     from renyi.report import dataset_report
 
-    _refuse(options, "--ledger", ("mechanism", *RUN_ONLY))
+    _refuse(options, "--ledger", ("mechanism", "count", *RUN_ONLY))
     if options.dataset is None:
         raise UsageError("--ledger needs --dataset NAME")
     delta = None if options.delta is None else single(options, "delta")
@@ -194,8 +194,10 @@ def _of_run(options: argparse.Namespace) -> Report:
     runs.require(options, "delta")
     if options.mechanism is not None:
         _refuse(options, "--mechanism", RUN_ONLY)
-        mechanism, count = read_mechanism(options.mechanism, "--mechanism"), options.count
+        mechanism, count = read_mechanism(options.mechanism, "--mechanism"), options.count or 1
     else:
+        if options.count is not None:
+            raise UsageError("--count needs --mechanism: the uses of a run are its --steps")
         runs.require(options, "noise_multiplier")
         single(options, "noise_multiplier")
         run = runs.every(options)

@@ -60,6 +60,8 @@ _OPTION_OF_ARGUMENT = {
     "q": "--sample-rate",
     "steps": "--steps",
     "count": "--steps",
+    "bands": "--bands",
+    "buffers": "--buffers",
     "orders": "--orders",
     "order": "--order",
     "alpha": "--order",
@@ -449,8 +451,10 @@ OPTIONS = {
         **_switch("correlated.compare"),
     ),
     "strategy": Option("--strategy", "the matrix of the noise", choices=STRATEGIES),
-    "bands": Option("--bands", "of banded or inverse; default: the best, or 16", "B", type=int),
-    "buffers": Option("--buffers", "of blt; default: 4", "M", type=int, default=4),
+    "bands": Option(
+        "--bands", "of banded or inverse; default: the best, or 16", "B", type=one(USES)
+    ),
+    "buffers": Option("--buffers", "of blt; default: 4", "M", type=one(USES)),
     "fixed_order": Option(
         "--fixed-order",
         "of banded: batches in fixed order, as for the others, not cyclic Poisson samples",
@@ -466,7 +470,7 @@ OPTIONS = {
         "--reported", "epsilon at DELTA that was reported, instead of a run", "EPS", NOT_NEGATIVE
     ),
     "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
-    "count": Option("--count", "uses of it (default 1)", "N", type=one(USES), default=1),
+    "count": Option("--count", "uses of it (default 1)", "N", type=one(USES)),
     "ledger": Option("--ledger", "with --dataset: what was recorded of it", "LEDGER"),
     "dataset": Option("--dataset", "the data set, in the ledger or to name", "NAME"),
     "query": Option("--query", "what was asked; repeatable", "NAME", action="append"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from renyi._rounding import round_down, round_up
 from renyi.cli import guarantee, output, runs
-from renyi.cli.options import RANDOMIZERS, UsageError
+from renyi.cli.options import RANDOMIZERS, UsageError, as_options
 
 if TYPE_CHECKING:
     from renyi.mechanisms import Shuffled
@@ -100,13 +100,17 @@ def _calibrated(options: argparse.Namespace, given: dict[str, Any]) -> float | i
         return _mechanism(options, value, given["users"]) * options.rounds
 
     ends = (1.0, float(MOST_USERS)) if given["users"] is None else (1e-6, MOST_LOCAL)
-    found = calibrate(
-        make,
-        ends,
-        target_epsilon=given["epsilon"],
-        target_delta=given["delta"],
-        adjacency="replace_one",
-    )
+    try:
+        found = calibrate(
+            make,
+            ends,
+            target_epsilon=given["epsilon"],
+            target_delta=given["delta"],
+            adjacency="replace_one",
+        )
+    except ValueError as error:
+        what = "as many --users as are" if given["users"] is None else "a --local-epsilon"
+        raise UsageError(as_options(str(error)).replace("a value", what)) from None
     if given["users"] is None:
         return math.ceil(found)
     return float(round_down(found, options.digits))
