@@ -62,9 +62,7 @@ ALLOCATED_RTOL = 1e-3
 about so far apart."""
 LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
 MOST_STEPS_BY_LAW = 10**6  # of an epoch of random allocation
-MOST_RECORDS = (
-    8  # that lattices take where brackets of steps are wide; of more they need up to a minute
-)
+MOST_RECORDS, GROUPS_RTOL = 8, 1e-3  # of groups that take a lattice; larger ones need a minute
 
 
 class PLDAccountant(Accountant[Part]):
@@ -209,6 +207,8 @@ class PLDAccountant(Accountant[Part]):
         if steps is not None and self._is_raised:
             return FromAbove(steps)
         if steps is not None:
+            if self._records > 1:
+                rtol = max(rtol, GROUPS_RTOL)
             lattice = replaces or self._records > 1 or len(self._steps) > 1
             lattice = lattice and self._records <= MOST_RECORDS
             return Narrowed(steps, self._lattice(side, rtol), rtol) if lattice else steps
