@@ -446,9 +446,9 @@ def delta_of_two_removed(q, sigma, epsilon):
         return density * (1 - rest.exp())
 
     kink = output(epsilon - (1 - q).log())
-    parts = [*range(-12, int(float(kink))), *(kink - arb(2) ** -n for n in range(1, 60))]
+    parts = [*range(-12, int(float(kink))), *(kink - arb(2) ** -n for n in range(1, 100))]
     ends = [arb(part).mid() for part in sorted(parts, key=float)]
-    goal = {"rel_tol": arb(2) ** -60, "abs_tol": arb(10) ** -330}
+    goal = {"rel_tol": arb(2) ** -100, "abs_tol": arb(10) ** -330}
     pieces = [acb.integral(both, a, b, **goal) for a, b in itertools.pairwise(ends)]
     found = sum(pieces, acb.integral(first, kink.mid(), kink.mid() + 20, **goal)).real
     ctx.prec = saved
