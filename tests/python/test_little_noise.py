@@ -220,6 +220,13 @@ def test_upper_ends_fall_with_the_noise(q, count, delta):
     assert all(a > b for a, b in itertools.pairwise(ends))
 
 
+def check_ends(truth, low, high, delta):
+    (above, rest), (below, other) = truth.delta(low), truth.delta(high)
+    assert above + rest >= delta
+    assert below - other <= delta
+    assert above - rest < delta * (1 + 1e-9)
+
+
 @pytest.mark.parametrize(
     ("q", "sigma", "count", "delta"),
     [
@@ -235,25 +242,15 @@ def test_the_truth_lies_inside(q, sigma, count, delta):
     low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="remove")
     assert 0 < low <= high <= low * (1 + 1e-11)
     truth = LargeLosses(q, sigma, count, low, math.log(delta), 2e7)
-    (above, rest), (below, other) = truth.delta(low), truth.delta(high)
-    assert above + rest >= delta
-    assert below - other <= delta
-    assert above - rest < delta * (1 + 1e-9)
+    check_ends(truth, low, high, delta)
 
 
 @pytest.mark.parametrize(
     ("q", "sigma", "count", "delta"),
     [
         (0.7, 0.3, 20, 1e-3),
-        *(
-            pytest.param(*one, marks=pytest.mark.slow)
-            for one in (
-                (0.05, 0.15, 300, 1e-6),
-                (2e-4, 0.15, 30, 1e-8),
-                (0.01, 0.12, 3000, 1e-60),
-                (0.3, 0.25, 10, 1e-120),
-            )
-        ),
+        *slow((0.05, 0.15, 300, 1e-6), (2e-4, 0.15, 30, 1e-8)),
+        *slow((0.01, 0.12, 3000, 1e-60), (0.3, 0.25, 10, 1e-120)),
     ],
 )
 def test_of_replaced_records_the_truth_lies_inside(q, sigma, count, delta):
@@ -263,10 +260,7 @@ def test_of_replaced_records_the_truth_lies_inside(q, sigma, count, delta):
     low, high = replaced(q, sigma, count).get_epsilon_bounds(delta)
     assert 0 < low <= high <= low * (1 + 1e-9)
     truth = LargeLosses(q, sigma, count, low, math.log(delta), 2e7, replaced=True)
-    (above, rest), (below, other) = truth.delta(low), truth.delta(high)
-    assert above + rest >= delta
-    assert below - other <= delta
-    assert above - rest < delta * (1 + 1e-9)
+    check_ends(truth, low, high, delta)
 
 
 @pytest.mark.parametrize(

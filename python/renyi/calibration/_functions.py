@@ -417,8 +417,8 @@ class _Runs:
         all reveal no more than to those who learn the step of a record. The second number is what
         a wide bracket says of the epoch.
         """
-        whole = self.account(value)
         mechanism = self._mechanism(value)
+        whole = self._accounting.blank().compose(mechanism)
         epochs = self._epochs(mechanism)
         if epochs:
             known = self._replaced(mechanism, lambda e: PoissonSampled(Gaussian(e.noise), e.rate))
