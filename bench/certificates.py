@@ -33,7 +33,6 @@ from renyi.mechanisms import (
     PureDP,
     RandomAllocation,
     RandomizedResponse,
-    TreeAggregation,
 )
 
 DAMAGES = ("{", "", "null", "1e999", '"0x1.8p+1"', "[[[[[[]]]]]]", "-1", "true", "NaN", '"inf"')
@@ -57,7 +56,9 @@ def random_run(rng):
     elif kind == "gaussian":
         adjacency = rng.choice(["add_remove", "replace_one"])
         tree = adjacency == "replace_one" and rng.random() < 0.5
-        parts = [(TreeAggregation(20 * noise, uses), 1) if tree else (Gaussian(5.0 * noise), uses)]
+        parts = [
+            (MatrixMechanism(Tree(uses), 20 * noise), 1) if tree else (Gaussian(5.0 * noise), uses)
+        ]
     elif kind == "finite":
         pick = [RandomizedResponse(rng.uniform(0.55, 0.9)), PureDP(rng.uniform(0.05, 1.0))]
         parts = [(rng.choice([*pick, ApproxDP(rng.uniform(0.05, 1.0), 1e-9)]), uses)]

@@ -81,7 +81,6 @@ if TYPE_CHECKING:
         ShuffledBatches,
         Skellam,
         Staircase,
-        TreeAggregation,
         TruncatedPoissonSampled,
     )
 
@@ -127,7 +126,6 @@ __all__ = [
     "ShuffledBatches",
     "Skellam",
     "Staircase",
-    "TreeAggregation",
     "TruncatedPoissonSampled",
     "UnsupportedMechanismError",
     "ZCDPFilter",

@@ -99,14 +99,13 @@ FIELDS: dict[str, dict[str, Any]] = {
     "DiscreteLaplace": {"scale": (1e-2, 1e9), "sensitivity": (1, 10**4)},
     "DiscreteGaussian": {"sigma": (0.01, 1e3), "sensitivity": (1, 10**4)},
     "ZCDP": {"rho": (0.0, 1e9), "xi": (0.0, 1e9)},
-    "TreeAggregation": {"noise_multiplier": NOISE, "steps": (1, 10**12)},
     "MatrixMechanism": {"strategy": None, "noise_multiplier": NOISE, "participation": None},
     "PoissonSampled": {"mechanism": None, "sample_rate": (1e-12, 1.0)},
     "RandomAllocation": {"mechanism": None, "steps": STEPS, "picks": (1, 10**6)},
     "matrix.BandedToeplitz": {"steps": STEPS, "coefficients": [-1e6, 1e6], "normalised": None},
     "matrix.BLT": {"steps": STEPS, "decays": [0.0, 1 - 2.0**-53], "weights": [-1e6, 1e6]},
     "matrix.SquareRoot": {"steps": STEPS},
-    "matrix.Tree": {"steps": STEPS, "honaker": None, "restart": None},
+    "matrix.Tree": {"steps": (1, 10**9), "honaker": None, "restart": None},
     "matrix.SinglePass": {},
     "matrix.FixedEpochs": {"period": (1, 10**9)},
     "matrix.MinSeparation": {"separation": (1, 10**9), "count": None},
@@ -171,15 +170,13 @@ def law_of(data: Any, adjacency: str) -> Law:
     """Return the pair of a mechanism."""
     moved = MOVES[adjacency]
     kind, *values = typed(data, "pair")
-    if kind in ("TreeAggregation", "MatrixMechanism"):
+    if kind == "MatrixMechanism":
         need(adjacency != "add_remove", f"{kind} needs records that keep their place")
     if kind in ("PoissonSampled", "RandomAllocation"):
         need(moved == 1, f"{kind} has no pair here where records are replaced")
     match kind, *values:
         case "Gaussian", noise:
             return Law("gaussian", moved / noise)
-        case "TreeAggregation", noise, steps:  # a record is in as many nodes as there are bits
-            return Law("gaussian", moved * arb(steps.bit_length()).sqrt() / noise)
         case "MatrixMechanism", strategy, noise, scheme:  # Denisov and others 2022
             return Law("gaussian", moved * sensitivity(strategy, scheme) / noise)
         case "Laplace", noise:
@@ -228,8 +225,6 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
     apart, most = (*spread, steps)[:2] if spread else (steps, steps)
     most = steps if most is None else number(most, "count", (1, 10**9))
     times = min(most, -(-steps // apart))
-    spend(4 * steps * (2 + (len(rest[0]) if name == "matrix.BLT" else 0)))
-    column = [arb(1)]
     if name == "matrix.Tree":  # a record is in one node of each height, few of its times in one
         need(rest[1] is None, "a tree must not restart")
         if way == "matrix.FixedEpochs":  # all complete nodes, of every first step
@@ -245,6 +240,8 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
             return arb(max(moved(start) for start in range(min(apart, steps)))).sqrt()
         shares = (min(times, -(-(2**h) // apart)) for h in range(steps.bit_length()))
         return arb(times * sum(shares)).sqrt()
+    spend(4 * steps * (2 + (len(rest[0]) if name == "matrix.BLT" else 0)))
+    column = [arb(1)]
     if name == "matrix.SquareRoot":
         for j in range(1, steps):
             column.append(column[-1] * (2 * j - 1) / (2 * j))

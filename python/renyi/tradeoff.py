@@ -2,34 +2,32 @@
 
 A trade-off function ``f`` gives the least type II error of all tests with a type I error of at most
 ``alpha`` (Dong, Roth, Su 2022, arXiv 1905.02383). Every function here rounds towards less privacy:
-errors of an attacker down, its success up. Arrays broadcast. A piecewise linear trade-off function
-is given by its vertices: two arrays ``alpha``, from 0 to 1 and not falling, and ``beta``, not
-rising and ending in 0.
+errors of an attacker down, its success up. Arrays broadcast.
 
 >>> beta_from_epsilon_delta(np.array([0.0, 0.1, 0.5]), 1.0, 1e-5).round(6)
 array([0.99999 , 0.728162, 0.183936])
 """
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from renyi._fields import set_fields
 from renyi._search import lower_hull
 from renyi._validation import FINITE_POSITIVE, RATE, number_in, numbers_of, probability_of, uses_of
 
 __all__ = [
-    "bayes_risk",
+    "TradeOff",
     "bayes_risk_from_delta",
-    "beta_at",
     "beta_from_epsilon_delta",
     "central_limit",
     "compose_mu",
-    "convexified",
-    "delta_from_tradeoff",
     "membership_posterior",
-    "symmetrised",
 ]
 __dir__ = __all__.copy
 
@@ -50,94 +48,95 @@ def plain(values: Any) -> Any:
     return float(array) if array.ndim == 0 else array
 
 
-def delta_from_tradeoff(epsilon: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.ArrayLike) -> Any:
-    """Return the privacy curve of a piecewise linear trade-off function, rounded up.
-
-    ``delta = 1 + f*(-exp(epsilon)) = max over the vertices of 1 - beta - exp(epsilon) * alpha``; at
-    ``epsilon = 0`` the advantage of the best test, its true minus its false positive rate.
+@dataclass(frozen=True, eq=False)
+class TradeOff:
+    """A piecewise linear trade-off function, which is asked as an accountant is.
 
     Args:
-        epsilon: Any number.
-        alpha, beta: Vertices of the trade-off function.
+        alpha: Of the vertices, from 0 to 1 and not falling. Where it repeats, the function jumps,
+            and the last value counts.
+        beta: As many, not rising and ending in 0.
 
     Raises:
         ValueError: If the vertices are not those of a trade-off function.
 
-    Source: Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.12.
-
-    >>> round(delta_from_tradeoff(0.5, [0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 6)
-    0.33782
+    >>> test = TradeOff([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
+    >>> round(test.get_beta(0.125), 12), round(test.get_delta(0.5), 6), test.get_bayes_risk() < 0.25
+    (0.625, 0.33782, True)
     """
-    a, b = vertices(alpha, beta)
-    e = np.asarray(epsilon, dtype=np.float64)
-    if np.isnan(e).any():
-        raise ValueError("epsilon must be a number, got nan")
-    with np.errstate(over="ignore", invalid="ignore"):
-        steep = np.where(a == 0.0, 0.0, np.exp(e)[..., None] * a)
-        gain = (1.0 - b) * (1.0 + SLACK) - steep * (1.0 - SLACK)
-    return plain(np.clip(gain.max(axis=-1), 0.0, 1.0))
 
+    alpha: Floats
+    beta: Floats
 
-def beta_at(at: npt.ArrayLike, alpha: npt.ArrayLike, beta: npt.ArrayLike) -> Any:
-    """Evaluate the piecewise linear function with the given vertices, rounded down.
+    def __post_init__(self) -> None:
+        a, b = within(self.alpha, "alpha", 0.0, 1.0), within(self.beta, "beta", 0.0, 1.0)
+        if a.ndim != 1 or len(a) < 2 or a[0] != 0.0 or a[-1] != 1.0 or np.any(np.diff(a) < 0.0):
+            raise ValueError(f"alpha must be an array rising from 0 to 1, got {self.alpha!r}")
+        if b.shape != a.shape or b[-1] != 0.0 or np.any(np.diff(b) > 0.0):
+            raise ValueError(
+                f"beta must be an array as long as alpha, falling to 0, got {self.beta!r}"
+            )
+        set_fields(self, alpha=a, beta=b)
 
-    Where ``alpha`` repeats, the last value counts.
+    def get_beta(self, alpha: npt.ArrayLike) -> Any:
+        """Return the type II error at type I errors in [0, 1], rounded down."""
+        a, b, x = self.alpha, self.beta, within(alpha, "alpha", 0.0, 1.0)
+        i = np.minimum(np.searchsorted(a, x, side="right"), len(a) - 1)
+        left = np.maximum(i - 1, 0)
+        width = np.where(a[i] > a[left], a[i] - a[left], 1.0)
+        share = np.clip((x - a[left]) / width, 0.0, 1.0)
+        # (1 - share) is formed from the other end: it keeps its digits next to alpha = 1
+        rest = np.clip((a[i] - x) / width, 0.0, 1.0)
+        value = b[left] * rest + b[i] * np.where(rest == 0.0, 1.0, share)
+        return plain(np.maximum(value * (1.0 - SLACK), 0.0))
 
-    >>> round(beta_at(0.125, [0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 12)
-    0.625
-    """
-    a, b = vertices(alpha, beta)
-    x = within(at, "at", 0.0, 1.0)
-    i = np.minimum(np.searchsorted(a, x, side="right"), len(a) - 1)
-    left = np.maximum(i - 1, 0)
-    width = np.where(a[i] > a[left], a[i] - a[left], 1.0)
-    share = np.clip((x - a[left]) / width, 0.0, 1.0)
-    # (1 - share) is formed from the other end: it keeps its digits next to alpha = 1
-    rest = np.clip((a[i] - x) / width, 0.0, 1.0)
-    value = b[left] * rest + b[i] * np.where(rest == 0.0, 1.0, share)
-    return plain(np.maximum(value * (1.0 - SLACK), 0.0))
+    def get_delta(self, epsilon: npt.ArrayLike) -> Any:
+        """Return the privacy curve at any epsilon, rounded up.
 
+        ``1 + f*(-exp(epsilon)) = max over the vertices of 1 - beta - exp(epsilon) * alpha``; at 0
+        the advantage of the best test, its true minus its false positive rate.
 
-def convexified(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the vertices of the largest convex function below the given one.
+        Source: Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.12.
+        """
+        e = np.asarray(epsilon, dtype=np.float64)
+        if np.isnan(e).any():
+            raise ValueError("epsilon must be a number, got nan")
+        with np.errstate(over="ignore", invalid="ignore"):
+            steep = np.where(self.alpha == 0.0, 0.0, np.exp(e)[..., None] * self.alpha)
+            gain = (1.0 - self.beta) * (1.0 + SLACK) - steep * (1.0 - SLACK)
+        return plain(np.clip(gain.max(axis=-1), 0.0, 1.0))
 
-    Args:
-        alpha, beta: Vertices of a trade-off function, convex or not.
+    def get_bayes_risk(self, prior: float = 0.5) -> float:
+        """Return the least chance of a wrong verdict, prior*alpha + (1-prior)*beta, rounded down.
 
-    Returns:
-        Some of the vertices given; which ones is decided exactly.
+        ``prior`` is the probability of the null hypothesis, whose rejection is the type I error.
+        """
+        p = probability_of(prior, "prior")
+        return float(np.min(p * self.alpha + (1.0 - p) * self.beta)) * (1.0 - SLACK)
 
-    >>> convexified([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0])
-    (array([0. , 0.5, 1. ]), array([1. , 0.1, 0. ]))
-    """
-    return lower_hull(*vertices(alpha, beta))
+    def convexified(self) -> TradeOff:
+        """Return the largest convex function below this one.
 
+        Its vertices are some of these; which ones is decided exactly.
 
-def symmetrised(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Return the vertices of the largest convex function below ``f`` and its inverse.
+        >>> TradeOff([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0]).convexified()
+        TradeOff(alpha=array([0. , 0.5, 1. ]), beta=array([1. , 0.1, 0. ]))
+        """
+        return TradeOff(*lower_hull(self.alpha, self.beta))
 
-    ``min(f, f^-1)**``: if ``f`` holds for a record removed, ``f^-1`` holds for it added, and this
-    holds for both.
+    def symmetrised(self) -> TradeOff:
+        """Return the largest convex function below this one and its inverse.
 
-    Args:
-        alpha, beta: Vertices of a trade-off function.
+        ``min(f, f^-1)**``: if ``f`` holds for a record removed, ``f^-1`` holds for it added, and
+        this holds for both.
 
-    Source: Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 4.2.
+        Source: Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 4.2.
 
-    >>> symmetrised([0.0, 0.1, 1.0], [1.0, 0.5, 0.0])
-    (array([0. , 0.1, 0.5, 1. ]), array([1. , 0.5, 0.1, 0. ]))
-    """
-    a, b = vertices(alpha, beta)
-    return lower_hull(np.concatenate([a, b]), np.concatenate([b, a]))
-
-
-def vertices(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> tuple[Floats, Floats]:
-    a, b = within(alpha, "alpha", 0.0, 1.0), within(beta, "beta", 0.0, 1.0)
-    if a.ndim != 1 or len(a) < 2 or a[0] != 0.0 or a[-1] != 1.0 or np.any(np.diff(a) < 0.0):
-        raise ValueError(f"alpha must be an array rising from 0 to 1, got {alpha!r}")
-    if b.shape != a.shape or b[-1] != 0.0 or np.any(np.diff(b) > 0.0):
-        raise ValueError(f"beta must be an array as long as alpha, falling to 0, got {beta!r}")
-    return a, b
+        >>> TradeOff([0.0, 0.1, 1.0], [1.0, 0.5, 0.0]).symmetrised().alpha
+        array([0. , 0.1, 0.5, 1. ])
+        """
+        a, b = self.alpha, self.beta
+        return TradeOff(*lower_hull(np.concatenate([a, b]), np.concatenate([b, a])))
 
 
 def beta_from_epsilon_delta(
@@ -185,21 +184,6 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
     n = within(counts, "counts", 0.0, math.inf)
     terms = np.where(n == 0.0, 0.0, np.sqrt(n) * np.where(n == 0.0, 0.0, m))
     return math.hypot(*terms.ravel().tolist()) * (1.0 + SLACK)
-
-
-def bayes_risk(alpha: npt.ArrayLike, beta: npt.ArrayLike, prior: float = 0.5) -> float:
-    """Return the least chance of a wrong verdict, prior*alpha + (1-prior)*beta, rounded down.
-
-    Args:
-        alpha, beta: Vertices of the trade-off function.
-        prior: Probability of the null hypothesis, whose rejection is the type I error, in [0, 1].
-
-    >>> round(bayes_risk([0.0, 0.25, 1.0], [1.0, 0.25, 0.0]), 12)
-    0.25
-    """
-    a, b = vertices(alpha, beta)
-    p = probability_of(prior, "prior")
-    return float(np.min(p * a + (1.0 - p) * b)) * (1.0 - SLACK)
 
 
 def bayes_risk_from_delta(delta: npt.ArrayLike, prior: float = 0.5) -> Any:

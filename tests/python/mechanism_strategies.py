@@ -35,7 +35,6 @@ from renyi.mechanisms import (
     ShuffledBatches,
     Skellam,
     Staircase,
-    TreeAggregation,
     TruncatedPoissonSampled,
 )
 from renyi.mechanisms.sampling import samplings
@@ -72,7 +71,6 @@ examples = {  # one of each kind, by name
         TruncatedPoissonSampled(normal, 0.1, 20, 100),
         ShuffledBatches(normal, 10),
         Shuffled(RandomizedResponse(0.6), 1000),
-        TreeAggregation(2.0, 8),
         MatrixMechanism(matrix.SquareRoot(8), 2.0),
         PoissonSampled(normal, 0.1),
         FixedSizeSampled(normal, 10, 100),
@@ -173,7 +171,7 @@ leaves = st.one_of(
     st.builds(CorrelatedGaussian, st.just(((4.0, 1.0), (1.0, 4.0))), planes),
     st.builds(PrivacyLoss, dominating),
     st.builds(PrivacyLoss, dominating, dominating),
-    st.builds(TreeAggregation, losses, sizes),
+    st.builds(MatrixMechanism, st.builds(matrix.Tree, sizes), losses),
     correlated,
     st.builds(TruncatedPoissonSampled, gaussians, rates, sizes, sizes),
     allocations,

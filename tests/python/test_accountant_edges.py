@@ -8,6 +8,7 @@ import pytest
 from each import each
 
 from renyi import ZCDP, Gaussian, Laplace, PLDAccountant, PoissonSampled, RDPAccountant
+from renyi.matrix import Tree
 from renyi.mechanisms import (
     ApproxDP,
     Composed,
@@ -16,13 +17,13 @@ from renyi.mechanisms import (
     Exponential,
     FixedSizeSampled,
     Gumbel,
+    MatrixMechanism,
     MultivariateDiscreteGaussian,
     PureDP,
     RandomAllocation,
     RDPCurve,
     RepeatAndSelect,
     ShuffledBatches,
-    TreeAggregation,
 )
 
 REVEALING = Gaussian(0.0)
@@ -189,7 +190,7 @@ def test_samples_and_selection(mechanism):
 
 def test_noise_of_other_kinds():
     for noise in (0.0, 1e-200):
-        check(TreeAggregation(noise, 8), "zero_out")
+        check(MatrixMechanism(Tree(8), noise), "zero_out")
         check(RandomAllocation(Gaussian(noise), 8))
     for failing in (ApproxDP(math.inf, 0.0), ApproxDP(math.inf, 0.1), ApproxDP(1.0, 1.0)):
         assert RDPAccountant().compose(failing).get_epsilon(1e-5) == math.inf

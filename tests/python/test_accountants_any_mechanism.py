@@ -21,6 +21,7 @@ from renyi import (
     GaussianMixture,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     MultivariateDiscreteGaussian,
     PLDAccountant,
     PoissonSampled,
@@ -32,12 +33,12 @@ from renyi import (
     RDPCurve,
     RepeatAndSelect,
     ShuffledBatches,
-    TreeAggregation,
     TruncatedPoissonSampled,
     UnsupportedMechanismError,
     pairs,
     special,
 )
+from renyi.matrix import Tree
 from renyi.pairs import MechanismPair
 
 ADJACENCIES = ["add_remove", "replace_one", "zero_out"]
@@ -173,7 +174,7 @@ def test_both_accountants_agree_with_the_closed_form_for_every_adjacency(adjacen
         (ShuffledBatches(Gaussian(1.0), 10), ("replace_one", "zero_out")),
         (RandomAllocation(Gaussian(1.0), 10), ADJACENCIES),
         (FixedAllocation(Gaussian(2.0), 10, 4), ADJACENCIES),
-        (TreeAggregation(1.0, 10), ("replace_one", "zero_out")),
+        (MatrixMechanism(Tree(10), 1.0), ("replace_one", "zero_out")),
         (Gaussian(1.0), ADJACENCIES),
     ],
     ids=repr,
@@ -287,7 +288,7 @@ BOTH = [
     FixedSizeSampled(Laplace(1.5), 5, 100) * 20,
     FixedSizeSampled(Gaussian(1.5), 5, 100) * 20,
     ShuffledBatches(ApproxDP(0.4, 1e-7) + Laplace(3.0), 10) * 3,
-    TreeAggregation(4.0, 30) * 2 + PureDP(0.1),
+    MatrixMechanism(Tree(30), 4.0) * 2 + PureDP(0.1),
     Laplace(2.0) + Gaussian(3.0) * 2 + RandomizedResponse(0.6),
     Gumbel(3.0) * 3,
     PrivacyLoss(MechanismPair(Laplace(0.8))) * 2,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from mechanism_strategies import examples, mechanisms
 
 from renyi.cli import main
-from renyi.matrix import BandedToeplitz, CyclicPoisson, FixedEpochs
+from renyi.matrix import BandedToeplitz, CyclicPoisson, FixedEpochs, Tree
 from renyi.mechanisms import (
     Composed,
     FixedAllocation,
@@ -22,7 +22,6 @@ from renyi.mechanisms import (
     RandomAllocation,
     RepeatAndSelect,
     ShuffledBatches,
-    TreeAggregation,
     TruncatedPoissonSampled,
 )
 from renyi.mechanisms.assumptions import assumptions_of
@@ -41,10 +40,8 @@ def names_in(node, sampled=False):
     if isinstance(node, FixedSizeSampled):
         own = {"with replacement" if node.replacement else "fixed size"}
         return own | names_in(node.mechanism, True)
-    if isinstance(node, MatrixMechanism | TreeAggregation):
-        if kind == "TreeAggregation":
-            how = "tree aggregation, no sampling"
-        elif isinstance(node.participation, CyclicPoisson):
+    if isinstance(node, MatrixMechanism):
+        if isinstance(node.participation, CyclicPoisson):
             how = "cyclic Poisson"
         else:
             how = "correlated noise, no sampling"
@@ -128,7 +125,7 @@ CASES = [
     (RepeatAndSelect(Laplace(9.0), 3, 1), "add_remove"),
     (MatrixMechanism(BandedToeplitz(100, [1.0, 0.5]), 4.0, FixedEpochs(50)), "zero_out"),
     (MatrixMechanism(BandedToeplitz(100, [1.0, 0.5]), 4.0, CyclicPoisson(0.1, 2)), "add_remove"),
-    (TreeAggregation(8.0, 100), "zero_out"),
+    (MatrixMechanism(Tree(100), 8.0), "zero_out"),
 ]
 
 

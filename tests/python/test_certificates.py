@@ -40,7 +40,6 @@ from renyi.mechanisms import (
     PureDP,
     RandomAllocation,
     RandomizedResponse,
-    TreeAggregation,
 )
 
 flint = pytest.importorskip("flint")
@@ -151,8 +150,8 @@ def test_a_question_of_delta():
     ("parts", "adjacency"),
     [
         ([(Gaussian(3.0), 2)], "replace_one"),
-        ([(TreeAggregation(8.0, 100), 1)], "replace_one"),
-        ([(TreeAggregation(8.0, 100), 1)], "zero_out"),
+        ([(MatrixMechanism(Tree(100), 8.0), 1)], "replace_one"),
+        ([(MatrixMechanism(Tree(100), 8.0), 1)], "zero_out"),
         ([(Laplace(5.0), 1)], "replace_one"),
     ],
 )

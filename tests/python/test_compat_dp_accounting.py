@@ -23,15 +23,16 @@ from renyi import (
     GaussianMixture,
     Laplace,
     Ledger,
+    MatrixMechanism,
     PoissonSampled,
     RandomizedResponse,
     RepeatAndSelect,
     Skellam,
-    TreeAggregation,
     TruncatedPoissonSampled,
     special,
 )
 from renyi import PLDAccountant as Own
+from renyi.matrix import Tree
 
 dpa = pytest.importorskip("dp_accounting")
 from dp_accounting import NeighboringRelation, dp_event  # noqa: E402
@@ -170,7 +171,7 @@ WAYS = [
     FixedSizeSampled(Gaussian(1.0), 10, 100),
     FixedSizeSampled(Gaussian(1.0), 10, 100, True),
     TruncatedPoissonSampled(Gaussian(1.0), 0.5, 3, 10),
-    TreeAggregation(2.0, 100),
+    MatrixMechanism(Tree(100), 2.0),
     RepeatAndSelect(Gaussian(4.0), 10.0, math.inf),
 ]
 

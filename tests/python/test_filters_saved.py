@@ -21,6 +21,7 @@ from renyi import (
     Gaussian,
     GDPFilter,
     Laplace,
+    MatrixMechanism,
     PLDAccountant,
     PoissonSampled,
     PrivacyFilter,
@@ -29,12 +30,12 @@ from renyi import (
     RandomizedResponse,
     RDPAccountant,
     RenyiFilter,
-    TreeAggregation,
     UnsupportedMechanismError,
     ZCDPFilter,
     reference,
 )
 from renyi.filters._single_number import mu_squared
+from renyi.matrix import Tree
 
 BURST = PoissonSampled(Gaussian(0.8), 0.001)
 
@@ -110,7 +111,7 @@ def test_what_has_no_parameter_is_refused():
     for mechanism in Laplace(90.0), RandomizedResponse(0.49, 2), Gaussian(90.0) + PureDP(0.01):
         assert budget.fits(mechanism)
     trees = GDPFilter(1.0, 1e-6, "replace_one")
-    assert trees.fits(TreeAggregation(60.0, 100))
+    assert trees.fits(MatrixMechanism(Tree(100), 60.0))
 
 
 class TestConcentrated:

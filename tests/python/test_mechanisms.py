@@ -16,6 +16,7 @@ from mechanism_strategies import counts, mechanisms
 
 import renyi.mechanisms
 from renyi import matrix, pairs
+from renyi.matrix import Tree
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -27,6 +28,7 @@ from renyi.mechanisms import (
     GaussianMixture,
     Gumbel,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     MultivariateDiscreteGaussian,
     PoissonSampled,
@@ -36,7 +38,6 @@ from renyi.mechanisms import (
     RDPCurve,
     RepeatAndSelect,
     ShuffledBatches,
-    TreeAggregation,
 )
 from renyi.pairs import MechanismPair
 
@@ -216,18 +217,14 @@ def test_a_function_that_overflows_says_infinity():
         RDPCurve([2, 3], lambda order: 1 / (3 - order))
 
 
-def test_depth_of_a_tree():
-    assert [TreeAggregation(1.0, n).depth for n in (1, 2, 3, 4, 7, 8)] == [1, 2, 2, 3, 3, 4]
-
-
 @pytest.mark.parametrize("noise", [0.0, 1e-300, 0.1, 6.0, 1e300, math.inf])
 def test_a_tree_has_no_more_noise_than_it_has(noise):
     for steps in (1, 2, 7, 300, 10**6):
-        tree = TreeAggregation(noise, steps)
+        tree = MatrixMechanism(Tree(steps), noise)
         effective = tree.effective_noise_multiplier
-        assert effective == pytest.approx(noise / math.sqrt(tree.depth), rel=1e-14)
+        assert effective == pytest.approx(noise / math.sqrt(tree.strategy.heights), rel=1e-14)
         if 0.0 < noise < math.inf:
-            assert Fraction(effective) ** 2 * tree.depth < Fraction(noise) ** 2
+            assert Fraction(effective) ** 2 * tree.strategy.heights < Fraction(noise) ** 2
 
 
 NOISE = r"noise_multiplier must be a number in \[0, inf\]"
@@ -236,8 +233,7 @@ OUTSIDE = [
     (NOISE, Gaussian, -1.0),
     (NOISE, Gaussian, math.nan),
     (NOISE, Gaussian, -math.inf),
-    (NOISE, TreeAggregation, -1.0, 3),
-    (r"steps must be an integer >= 1", TreeAggregation, 1.0, 0),
+    (NOISE, MatrixMechanism, Tree(3), -1.0),
     (POSITIVE_NOISE, Laplace, 0.0),
     (POSITIVE_NOISE, Gumbel, 0),
     (POSITIVE_NOISE, GaussianMixture, 0.0, [1.0], [1.0]),
@@ -304,8 +300,6 @@ def test_integers_of_a_wrong_type(bad):
         Composed((STEP, bad))
     with pytest.raises(TypeError, match="count must be an integer >= 0"):
         STEP * bad
-    with pytest.raises(TypeError, match="steps must be an integer >= 1"):
-        TreeAggregation(1.0, bad)
     with pytest.raises(TypeError, match="choices must be an integer >= 1"):
         RandomizedResponse(0.75, bad)
     with pytest.raises(TypeError, match="sensitivity must be an integer >= 1"):

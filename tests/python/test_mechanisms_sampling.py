@@ -32,15 +32,16 @@ from renyi import (
     pairs,
 )
 from renyi.cli import main
+from renyi.matrix import Tree
 from renyi.mechanisms import (
     FixedAllocation,
     FixedSizeSampled,
+    MatrixMechanism,
     Mechanism,
     PrivacyLoss,
     RandomAllocation,
     RepeatAndSelect,
     ShuffledBatches,
-    TreeAggregation,
     TruncatedPoissonSampled,
 )
 from renyi.pairs import MechanismPair
@@ -67,7 +68,7 @@ ALLOCATED = RandomAllocation(G, 10)
         Composed(),
         ApproxDP(1.0, 1e-5),
         PrivacyLoss(MechanismPair(Laplace(1.0))),
-        TreeAggregation(1.0, 8),
+        MatrixMechanism(Tree(8), 1.0),
         RepeatAndSelect(STEP, 3.0, 1.0),
     ],
 )

@@ -12,6 +12,7 @@ from pair_reference import bounds, gaussian_delta
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, pairs
 from renyi._engine import Pair
 from renyi.accountants import UnsupportedMechanismError
+from renyi.matrix import Tree
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -23,6 +24,7 @@ from renyi.mechanisms import (
     FixedSizeSampled,
     GaussianMixture,
     Gumbel,
+    MatrixMechanism,
     Mechanism,
     PrivacyLoss,
     PureDP,
@@ -31,7 +33,6 @@ from renyi.mechanisms import (
     RDPCurve,
     RepeatAndSelect,
     ShuffledBatches,
-    TreeAggregation,
     TruncatedPoissonSampled,
 )
 from renyi.mechanisms.steps import SampledStep, step_pair
@@ -64,7 +65,7 @@ def delta(mechanism: Mechanism, adjacency: str, epsilon: float, remove: bool = T
         *((m, ADJACENCIES) for m in (RandomizedResponse(0.7, 4), Exponential(0.5), PureDP(1.0))),
         (ApproxDP(1.0, 1e-6), ADJACENCIES),
         (MIXTURE, ADJACENCIES),
-        (TreeAggregation(4.0, 100), ("replace_one", "zero_out")),
+        (MatrixMechanism(Tree(100), 4.0), ("replace_one", "zero_out")),
         *((m, ()) for m in (ZCDP(0.1), RDPCurve([2], [1.0]), RepeatAndSelect(ZCDP(0.1), 2, 1))),
         *((RepeatAndSelect(m, 2, 1), ADJACENCIES) for m in (Laplace(9.0), Gaussian(1.0), SEVERAL)),
         (RandomAllocation(Gaussian(1.0), 10), ADJACENCIES),
@@ -321,7 +322,7 @@ def test_compositions_add():
 
 
 def test_a_tree_is_one_gaussian():
-    rate, noise = only_step(TreeAggregation(6.0, 300))  # depth 9
+    rate, noise = only_step(MatrixMechanism(Tree(300), 6.0))  # depth 9
     assert rate == 1.0
     assert noise <= 2.0
     assert noise == pytest.approx(2.0, rel=1e-14)

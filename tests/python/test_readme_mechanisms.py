@@ -18,7 +18,6 @@ ONLY: dict[str, Adjacency] = {
     "FixedSizeSampled": "replace_one",
     "Shuffled": "replace_one",
     "ShuffledBatches": "zero_out",
-    "TreeAggregation": "zero_out",
     "MatrixMechanism": "zero_out",
 }
 TAIL = PrivacyLoss(pairs.GeneralisedGaussianPair(3.0, 2.0))

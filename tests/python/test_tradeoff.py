@@ -67,20 +67,20 @@ def test_delta_from_vertices_is_the_hockey_stick():
     beta = np.append(np.append(1.0, 1.0 - np.cumsum(q[order][:-1])), 0.0)
     for epsilon in (-1.0, 0.0, 0.3, 2.0):
         exact = np.maximum(q - math.exp(epsilon) * p, 0.0).sum()
-        value = tradeoff.delta_from_tradeoff(epsilon, alpha, beta)
+        value = tradeoff.TradeOff(alpha, beta).get_delta(epsilon)
         assert value == pytest.approx(exact, abs=1e-12)
         assert value >= exact - 1e-15
-    values = tradeoff.delta_from_tradeoff(np.array([[0.0, 1.0]]), alpha, beta)
+    values = tradeoff.TradeOff(alpha, beta).get_delta(np.array([[0.0, 1.0]]))
     assert values.shape == (1, 2)
-    assert tradeoff.delta_from_tradeoff(0.0, alpha, beta) == values[0, 0]
+    assert tradeoff.TradeOff(alpha, beta).get_delta(0.0) == values[0, 0]
 
 
 def test_pairs_and_back():
     epsilon, delta = 1.0, 1e-3
     corner = (1 - delta) / (1 + math.exp(epsilon))
     alpha, beta = [0.0, corner, 1 - delta, 1.0], [1 - delta, corner, 0.0, 0.0]
-    assert tradeoff.delta_from_tradeoff(epsilon, alpha, beta) == pytest.approx(delta)
-    line = tradeoff.beta_at(GRID, alpha, beta)
+    assert tradeoff.TradeOff(alpha, beta).get_delta(epsilon) == pytest.approx(delta)
+    line = tradeoff.TradeOff(alpha, beta).get_beta(GRID)
     np.testing.assert_allclose(
         line, tradeoff.beta_from_epsilon_delta(GRID, epsilon, delta), atol=1e-14
     )
@@ -90,24 +90,25 @@ def test_evaluation_between_vertices():
     rng = np.random.default_rng(3)
     for _ in range(50):
         alpha, beta = random_vertices(rng, 6)
-        value = tradeoff.beta_at(GRID, alpha, beta)
+        value = tradeoff.TradeOff(alpha, beta).get_beta(GRID)
         exact = np.interp(GRID, alpha, beta)
         assert np.all(value <= exact + 1e-16)
         np.testing.assert_allclose(value, exact, atol=1e-13)
     jump = [0.0, 0.0, 0.5, 0.5, 1.0], [1.0, 0.8, 0.6, 0.1, 0.0]
-    assert tradeoff.beta_at(0.0, *jump) == pytest.approx(0.8)
-    assert tradeoff.beta_at(0.5, *jump) == pytest.approx(0.1)
+    assert tradeoff.TradeOff(*jump).get_beta(0.0) == pytest.approx(0.8)
+    assert tradeoff.TradeOff(*jump).get_beta(0.5) == pytest.approx(0.1)
 
 
 def test_hull_is_convex_below_and_touches():
     rng = np.random.default_rng(4)
     for count in (2, 3, 10, 100):
         alpha, beta = random_vertices(rng, count, convex=False)
-        a, b = tradeoff.convexified(alpha, beta)
+        hull = tradeoff.TradeOff(alpha, beta).convexified()
+        a, b = hull.alpha, hull.beta
         x, y = ([Fraction(v) for v in values] for values in (a, b))
         slopes = [(y[i + 1] - y[i]) / (x[i + 1] - x[i]) for i in range(len(x) - 1)]
         assert all(s < t for s, t in pairwise(slopes))
-        assert np.all(tradeoff.beta_at(alpha, a, b) <= beta)
+        assert np.all(hull.get_beta(alpha) <= beta)
         assert set(zip(a, b, strict=True)) <= set(zip(alpha, beta, strict=True))
 
 
@@ -115,31 +116,31 @@ def test_symmetrised_holds_for_both_directions():
     rng = np.random.default_rng(5)
     for _ in range(20):
         alpha, beta = random_vertices(rng, 8)
-        a, b = tradeoff.symmetrised(alpha, beta)
-        assert np.array_equal(a, b[::-1])
-        assert np.all(tradeoff.beta_at(alpha, a, b) <= beta)
-        assert np.all(tradeoff.beta_at(beta[::-1], a, b) <= alpha[::-1] + 1e-300)
+        both = tradeoff.TradeOff(alpha, beta).symmetrised()
+        assert np.array_equal(both.alpha, both.beta[::-1])
+        assert np.all(both.get_beta(alpha) <= beta)
+        assert np.all(both.get_beta(beta[::-1]) <= alpha[::-1] + 1e-300)
         # symmetric inputs are kept
-        again = tradeoff.symmetrised(a, b)
-        assert np.array_equal(again[0], a)
-        assert np.array_equal(again[1], b)
+        again = both.symmetrised()
+        assert np.array_equal(again.alpha, both.alpha)
+        assert np.array_equal(again.beta, both.beta)
 
 
 def test_risks_agree_with_each_other():
     rng = np.random.default_rng(6)
     alpha, beta = random_vertices(rng, 10)
     for prior in (0.0, 0.1, 0.5, 0.9, 1.0):
-        risk = tradeoff.bayes_risk(alpha, beta, prior)
+        risk = tradeoff.TradeOff(alpha, beta).get_bayes_risk(prior)
         assert risk == pytest.approx(np.min(prior * alpha + (1 - prior) * beta))
         if 0.0 < prior < 1.0:
-            delta = tradeoff.delta_from_tradeoff(math.log(prior / (1 - prior)), alpha, beta)
+            delta = tradeoff.TradeOff(alpha, beta).get_delta(math.log(prior / (1 - prior)))
             assert risk == pytest.approx(tradeoff.bayes_risk_from_delta(delta, prior), abs=1e-12)
     fine = np.concatenate([[0.0], np.logspace(-9, 0, 20000)])
     for mu in (0.1, 1.0, 3.0):
         curve = special.gaussian_tradeoff_lower(mu, fine)
         for prior in (0.01, 0.5, 0.8):
             risk = PLDAccountant().compose(Gaussian(1.0 / mu)).get_bayes_risk(prior)
-            dense = tradeoff.bayes_risk(fine, curve, prior)
+            dense = tradeoff.TradeOff(fine, curve).get_bayes_risk(prior)
             assert risk <= dense * (1 + 1e-14)
             assert risk == pytest.approx(dense, rel=1e-5)
 
@@ -221,20 +222,24 @@ def test_central_limit_of_tiny_noise_says_nothing():
             "delta must be of the shape of epsilon",
         ),
         (
-            lambda: tradeoff.delta_from_tradeoff(0.0, [0.0, 0.5, 0.4, 1.0], [1, 1, 1, 0]),
+            lambda: tradeoff.TradeOff([0.0, 0.5, 0.4, 1.0], [1, 1, 1, 0]),
             ValueError,
             "alpha must be an array rising",
         ),
         (
-            lambda: tradeoff.delta_from_tradeoff(0.0, [0.0, 1.0], [0.5, 0.2]),
+            lambda: tradeoff.TradeOff([0.0, 1.0], [0.5, 0.2]),
             ValueError,
             "beta must be an array",
         ),
-        (lambda: tradeoff.bayes_risk([0, 1], [1, 0], 2.0), ValueError, "prior must be"),
+        (
+            lambda: tradeoff.TradeOff([0, 1], [1, 0]).get_bayes_risk(2.0),
+            ValueError,
+            "prior must be",
+        ),
         (lambda: tradeoff.central_limit(0.0, 1.0, 5), ValueError, "sample_rate must be"),
         (lambda: tradeoff.central_limit(0.1, 0.0, 5), ValueError, "noise_multiplier must be"),
         (lambda: tradeoff.central_limit(0.1, 1.0, 0), ValueError, "steps must be"),
-        (lambda: tradeoff.delta_from_tradeoff(math.nan, [0, 1], [1, 0]), ValueError, "epsilon"),
+        (lambda: tradeoff.TradeOff([0, 1], [1, 0]).get_delta(math.nan), ValueError, "epsilon"),
     ],
 )
 def test_refusals(call, error, text):

@@ -23,7 +23,7 @@ True
 """
 
 from renyi.mechanisms._answers import Exponential, PermuteAndFlip, RandomizedResponse
-from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism, TreeAggregation
+from renyi.mechanisms._correlated import CorrelatedGaussian, MatrixMechanism
 from renyi.mechanisms._epochs import FixedAllocation, RandomAllocation, ShuffledBatches
 from renyi.mechanisms._guarantees import ZCDP, ApproxDP, PrivacyLoss, PureDP, RDPCurve
 from renyi.mechanisms._noise import (
@@ -93,7 +93,6 @@ __all__ = [
     "Skellam",
     "Staircase",
     "SubsetSelection",
-    "TreeAggregation",
     "TruncatedPoissonSampled",
     "UnaryEncoding",
 ]

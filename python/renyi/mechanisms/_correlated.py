@@ -1,4 +1,4 @@
-"""Correlated noise: a matrix mechanism as a whole run, and a shorthand for the tree."""
+"""Correlated noise: a matrix mechanism as a whole run, and one vector."""
 
 import math
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._fields import set_fields, set_integers, set_numbers
+from renyi._fields import set_fields, set_numbers
 from renyi._validation import FINITE, NON_NEGATIVE, numbers_in, shortest
 from renyi.mechanisms._noise import L2, Gaussian
 from renyi.mechanisms.algebra import Composed, Equivalent, Mechanism, curve_of, pair_of
@@ -166,57 +166,6 @@ class MatrixMechanism(Equivalent):
         alone = isinstance(scheme, CyclicPoisson) and scheme.batch_limit is None
         if not (alone or isinstance(scheme, BallsInBins)):
             Mechanism.check_adjacency(self, adjacency)  # a class with slots has no super()
-
-
-@dataclass(frozen=True, slots=True)
-class TreeAggregation(Equivalent):
-    """Releases all prefix sums of a stream from a binary tree with Gaussian noise at every node.
-
-    Every record takes part in one step, which may be chosen by what was released before: the
-    `MatrixMechanism` of a `renyi.matrix.Tree` and a single pass, which also takes other
-    participation. A record enters at most `depth` nodes, hence the tree is one Gaussian mechanism,
-    of the multiplier `effective_noise_multiplier`.
-
-    Args:
-        noise_multiplier: Standard deviation of the noise of a node over the L2 sensitivity of a
-            step, in [0, inf].
-        steps: Length of the stream, at least 1.
-
-    Source: Kairouz et al. 2021, arXiv 2103.00039 (DP-FTRL); Dwork, Naor, Pitassi, Rothblum 2010.
-
-    >>> TreeAggregation(8.0, 1000).depth
-    10
-    """
-
-    summary = (
-        "Tree aggregation of {steps} steps, depth {depth}, noise multiplier {noise_multiplier}"
-    )
-    adjacencies = ("replace_one", "zero_out")
-    assumption = f"binary tree: normal at every node, standard deviation = noise multiplier x {L2}"
-
-    noise_multiplier: float
-    steps: int
-
-    def __post_init__(self) -> None:
-        set_numbers(self, noise_multiplier=NON_NEGATIVE)
-        set_integers(self, steps=1)
-
-    @property
-    def depth(self) -> int:
-        """The largest number of nodes that one step enters: complete subtrees of 2^j steps."""
-        return self.steps.bit_length()
-
-    @property
-    def effective_noise_multiplier(self) -> float:
-        """``noise_multiplier / sqrt(depth)``, of the tree as one Gaussian, rounded down."""
-        # The root with the margin of `renyi.matrix.Tree`, whose sensitivity this is.
-        root = math.nextafter(math.sqrt(self.depth) * (1.0 + 20.0 * 2.0**-53), math.inf)
-        return over(self.noise_multiplier, root)
-
-    @property
-    def released(self) -> Gaussian:
-        """The mechanism it is accounted as."""
-        return Gaussian(self.effective_noise_multiplier)
 
 
 MOST_RELEASES = 32  # that are correlated: what their covariance costs is computed exactly

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from renyi._adjacency import Adjacency
-from renyi.mechanisms._correlated import MatrixMechanism, TreeAggregation
+from renyi.mechanisms._correlated import MatrixMechanism
 from renyi.mechanisms._selection import RepeatAndSelect
 from renyi.mechanisms.algebra import Composed, Mechanism, printed
 from renyi.mechanisms.participation import CyclicPoisson
@@ -37,10 +37,6 @@ _CYCLIC = (
 _PARTICIPATION = (
     "correlated noise, no sampling: a record takes part {participation} at most, which is "
     "enforced; in which steps may be known"
-)
-_TREE = (
-    "tree aggregation, no sampling: a record takes part in one step at most, which is enforced; "
-    "in which may be known"
 )
 _GENERAL = {
     "sample_rate": "equal to the sampling rate",
@@ -126,7 +122,7 @@ def _facts(mechanism: Mechanism, general: bool, sampled: bool) -> Iterator[_Fact
             nested = fact.where or fact.topic == "selection"
             yield _within(fact, "within each run") if nested else fact
     else:
-        if isinstance(mechanism, MatrixMechanism | TreeAggregation):
+        if isinstance(mechanism, MatrixMechanism):
             yield _Fact("sampling", _participation(mechanism, general))
         elif not sampled:
             yield _Fact("sampling", _STATED if mechanism.states_sampling else _UNSAMPLED)
@@ -159,9 +155,7 @@ def _sample(mechanism: Sampling, general: bool) -> str:
     return _filled(words, mechanism, general)
 
 
-def _participation(mechanism: MatrixMechanism | TreeAggregation, general: bool) -> str:
-    if isinstance(mechanism, TreeAggregation):
-        return _TREE
+def _participation(mechanism: MatrixMechanism, general: bool) -> str:
     if isinstance(mechanism.participation, CyclicPoisson):
         return _filled(_CYCLIC, mechanism.participation, general)
     return _filled(_PARTICIPATION, mechanism, general)

@@ -13,6 +13,7 @@ from dp_accounting import NeighboringRelation, dp_event
 from renyi import pairs
 from renyi._rounding import above
 from renyi._validation import float_above
+from renyi.matrix import Tree
 from renyi.mechanisms import (
     ZCDP,
     ApproxDP,
@@ -24,6 +25,7 @@ from renyi.mechanisms import (
     Gaussian,
     GaussianMixture,
     Laplace,
+    MatrixMechanism,
     Mechanism,
     PermuteAndFlip,
     PoissonSampled,
@@ -31,7 +33,6 @@ from renyi.mechanisms import (
     RandomAllocation,
     RandomizedResponse,
     RepeatAndSelect,
-    TreeAggregation,
     TruncatedPoissonSampled,
 )
 
@@ -213,7 +214,7 @@ def _tree(event: Any, relation: Any) -> Mechanism:
         raise ValueError(f"Steps must be a non-empty list, or non-zero. Found {counts}.")
     for number in steps:
         _at_least_0(number, "Steps")
-    return TreeAggregation(_noise(event.noise_multiplier), max(steps))
+    return MatrixMechanism(Tree(max(steps)), _noise(event.noise_multiplier))
 
 
 READERS: dict[Any, Callable[[Any, Any], Mechanism]] = {

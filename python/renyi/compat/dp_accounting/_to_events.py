@@ -10,6 +10,7 @@ from dp_accounting import dp_event
 
 from renyi import mechanisms as own
 from renyi._validation import float_above
+from renyi.matrix import SinglePass, Tree
 from renyi.mechanisms import Mechanism
 
 __all__ = ["to_dp_event"]
@@ -116,6 +117,14 @@ def _truncated(mechanism: own.TruncatedPoissonSampled) -> Written:
     }
 
 
+def _tree(mechanism: own.MatrixMechanism) -> Written:
+    strategy, once = mechanism.strategy, isinstance(mechanism.participation, SinglePass)
+    if not (once and isinstance(strategy, Tree) and strategy.restart is None):
+        return _none(mechanism)
+    fields = {"noise_multiplier": mechanism.noise_multiplier, "step_counts": strategy.steps}
+    return "SingleEpochTreeAggregationDpEvent", fields
+
+
 WRITERS: dict[type[Mechanism], Callable[[Any], Written]] = {
     own.Gaussian: _as_is("GaussianDpEvent", noise_multiplier="noise_multiplier"),
     own.Laplace: _as_is("LaplaceDpEvent", noise_multiplier="noise_multiplier"),
@@ -143,10 +152,6 @@ WRITERS: dict[type[Mechanism], Callable[[Any], Written]] = {
     own.FixedSizeSampled: _fixed_size,
     own.RandomAllocation: _on("RandomAllocationDpEvent", num_steps="steps", num_selected="picks"),
     own.TruncatedPoissonSampled: _truncated,
-    own.TreeAggregation: _as_is(
-        "SingleEpochTreeAggregationDpEvent",
-        noise_multiplier="noise_multiplier",
-        step_counts="steps",
-    ),
+    own.MatrixMechanism: _tree,
     own.RepeatAndSelect: _selection,
 }
