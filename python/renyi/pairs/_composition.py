@@ -1,6 +1,5 @@
 """Compositions of pairs: certified brackets of delta(epsilon) and epsilon(delta), trade-off."""
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -14,7 +13,6 @@ MAX_POINTS = 2**22
 """Default cap on the nodes of a lattice or window."""
 
 _MAX_VERTICES = 2**14
-_ROUNDING = 2.0**-53
 
 
 class Composition:
@@ -30,10 +28,6 @@ class Composition:
     One use alone is integrated without a lattice. Otherwise the loss is discretised from both sides
     with one step, chosen so that the log moment functions of the two sides differ by less than
     ``rtol`` at the tilt; composed by FFT; the results enclose delta whatever was chosen.
-
-    The trade-off function f(alpha) is the least probability of accepting Q under P among tests that
-    reject it under Q with probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383). By
-    duality f(alpha) = sup over epsilon of 1 - delta(epsilon) - e^epsilon alpha.
 
     >>> from renyi.mechanisms import Laplace
     >>> lower, upper = Composition([(Laplace(1.0).dominating_pair(), 10)]).delta_bounds(3.0)
@@ -85,7 +79,9 @@ class Composition:
     def discrete_tradeoff(self) -> tuple[Array, Array]:
         """Return the vertices (alpha, beta) of the trade-off function of finitely many losses.
 
-        The function is linear between them: ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
+        It is the least probability of accepting Q under P among tests that reject it under Q with
+        probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383), linear between them:
+        ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
 
         Returns:
             alpha, beta: alpha increasing from 0 to 1, beta decreasing to 0. All sums are of
@@ -128,30 +124,6 @@ class Composition:
         alpha[-1] = 1.0
         return np.minimum(alpha, 1.0), beta
 
-    def beta_lower(self, alpha: npt.ArrayLike) -> Array:
-        """Return lower bounds of the trade-off function.
-
-        Args:
-            alpha: Type I errors in [0, 1].
-
-        Returns:
-            array of the shape of alpha: 1 - delta - e^epsilon alpha at the best epsilon found,
-                delta rounded up: certified at any. The error is relative to 1 - alpha, not to beta;
-                for tiny beta take the reversed pairs.
-
-        >>> from renyi.mechanisms import Gaussian
-        >>> one = Composition([(Gaussian(1.0).dominating_pair(), 1)])
-        >>> bool(0.1586 < one.beta_lower(0.5) < 0.1586553)  # Phi(-1)
-        True
-        """
-        values = np.asarray(alpha)
-        if values.dtype.kind not in "fiu":
-            raise TypeError(f"alpha must be an array of numbers in [0, 1], got {alpha!r}")
-        if not np.all((values >= 0.0) & (values <= 1.0)):
-            raise ValueError(f"alpha must be an array of numbers in [0, 1], got {alpha!r}")
-        flat = [_beta(self, real_of(a, "alpha", "a number")) for a in values.ravel()]
-        return np.asarray(flat, dtype=np.float64).reshape(values.shape)
-
 
 _PAIRS = (DominatingPair, Pair)
 
@@ -172,38 +144,6 @@ def _distinct(parts: Iterable[Part]) -> list[Part]:
         if count:
             counts[item[0]] = counts.get(item[0], 0) + count
     return list(counts.items())
-
-
-def _beta(composition: Composition, alpha: float) -> float:
-    """Maximise 1 - delta(epsilon) - e^epsilon alpha by golden section; every value is a bound."""
-
-    def bound(epsilon: float) -> float:
-        delta = composition.delta_bounds(epsilon)[1]
-        taken = math.exp(epsilon) * alpha
-        value = 1.0 - delta - taken - 4.0 * _ROUNDING * (1.0 + delta + taken)
-        return max(value, 0.0)
-
-    if alpha == 1.0:
-        return 0.0
-    if alpha == 0.0:
-        return max(1.0 - 4.0 * _ROUNDING - composition.delta_bounds(math.inf)[1], 0.0)
-    # The maximum lies where Q(L > epsilon) = alpha; epsilon < -log alpha since e^epsilon Q < 1.
-    low, high = -40.0, -math.log(alpha)
-    ratio = 0.5 * (math.sqrt(5.0) - 1.0)
-    a, b = high - ratio * (high - low), low + ratio * (high - low)
-    at_a, at_b = bound(a), bound(b)
-    best = max(at_a, at_b)
-    for _ in range(45):
-        if at_a > at_b or (at_a == at_b == 0.0 and a > 0.0):
-            high, b, at_b = b, a, at_a
-            a = high - ratio * (high - low)
-            at_a = bound(a)
-        else:
-            low, a, at_a = a, b, at_b
-            b = low + ratio * (high - low)
-            at_b = bound(b)
-        best = max(best, at_a, at_b)
-    return best
 
 
 def _at_nodes(places: npt.NDArray[np.intp], weights: Array) -> Array:
