@@ -32,6 +32,7 @@ from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
 OUTPUT = Path(__file__).parent / "results" / "mechanisms_accuracy.md"
 DIGITS = 20
+GAUSSIAN = partial(reference.rdp_sampled_gaussian, 1)
 ORDERS = (1.5, 2.0, 2.5, 3.0, 7.25, 12.0, 33.0, 60.0)
 
 
@@ -58,7 +59,7 @@ def laplace(noise: float, order: Any, digits: int) -> Any:
 
 
 BASES: dict[str, tuple[Callable[[float], Mechanism], Callable[..., Any]]] = {
-    "Gaussian": (Gaussian, reference.rdp_gaussian),
+    "Gaussian": (Gaussian, GAUSSIAN),
     "Laplace": (Laplace, laplace),
     "randomized response": (
         lambda noise: RandomizedResponse(answer(noise)),
@@ -130,7 +131,7 @@ def cases(others: Sequence[dict[str, dict[str, Formula]]]) -> Iterator[Case]:
     yield case(
         "Gaussian, best of 10 runs",
         lambda p: reference.rdp_repeat_and_select(
-            partial(reference.rdp_gaussian, p.noise), 10, 1, p.order, digits=12
+            partial(GAUSSIAN, p.noise), 10, 1, p.order, digits=12
         ),
         lambda p: own_rdp(RepeatAndSelect(Gaussian(p.noise), 10.0, 1.0), p.order),
     )
@@ -141,7 +142,7 @@ def bounded(function: Any, make: Callable[[float], Mechanism], bound: str, point
 
 
 def largest_loss(base: Callable[..., Any], noise: float) -> Any:
-    if base is reference.rdp_gaussian:
+    if base is GAUSSIAN:
         return math.inf
     if base is laplace:
         return 1 / Fraction(noise)

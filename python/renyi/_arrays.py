@@ -54,10 +54,7 @@ def zeros(shape: Any, dtype: npt.DTypeLike, out: npt.NDArray[Any] | None) -> npt
     kind = float_dtype(dtype)
     if out is None:
         return np.zeros(shape, kind)
-    noisy_array(out, "out", (kind,))
-    wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    if out.shape != wanted:
-        raise ValueError(f"out must have the shape {wanted}, got {out.shape}")
+    output_of(out, "out", tuple(shape) if isinstance(shape, tuple | list) else (shape,), kind)
     out[...] = 0
     return out
 
@@ -232,14 +229,11 @@ def sum_dtype(dtype: npt.DTypeLike | None, out: Any) -> np.dtype[Any]:
 
 def output_of(out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return an array that a result of this shape and dtype may be written to."""
-    if not isinstance(out, np.ndarray):
-        raise TypeError(f"{name} must be an array of {dtype}, got {type(out).__name__}")
-    if out.dtype != dtype:
-        raise TypeError(f"{name} must be an array of {dtype}, got one of {out.dtype}")
+    noisy_array(out, name, (dtype,))
     if out.shape != shape:
         raise ValueError(f"{name} must have the shape {shape}, got {out.shape}")
-    check_writeable(out, name)
-    return out
+    found: Array = out
+    return found
 
 
 def sums_for(rows: Rows, dtype: np.dtype[Any], out: Any) -> list[Array]:

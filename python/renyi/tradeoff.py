@@ -23,7 +23,6 @@ from renyi._validation import FINITE_POSITIVE, RATE, number_in, numbers_of, prob
 
 __all__ = [
     "TradeOff",
-    "bayes_risk_from_delta",
     "beta_from_epsilon_delta",
     "central_limit",
     "compose_mu",
@@ -184,19 +183,6 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
     n = within(counts, "counts", 0.0, math.inf)
     terms = np.where(n == 0.0, 0.0, np.sqrt(n) * np.where(n == 0.0, 0.0, m))
     return math.hypot(*terms.ravel().tolist()) * (1.0 + SLACK)
-
-
-def bayes_risk_from_delta(delta: npt.ArrayLike, prior: float = 0.5) -> Any:
-    """Return the Bayes risk from the privacy curve: ``(1-prior) * (1-delta)``, rounded down.
-
-    ``delta`` is that at ``epsilon = log(prior / (1 - prior))``, which is 0 for even odds and
-    negative where the null hypothesis is the less likely one.
-
-    >>> round(bayes_risk_from_delta(0.382925), 5)
-    0.30854
-    """
-    d = within(delta, "delta", 0.0, 1.0)
-    return plain((1.0 - probability_of(prior, "prior")) * (1.0 - d) * (1.0 - SLACK))
 
 
 def membership_posterior(

@@ -21,7 +21,7 @@ def test_accounts_are_sums_of_the_reference():
         cost = np.zeros(8)
         for i in np.flatnonzero(norms):
             sigma = noise / norms[i]
-            known = reference.rdp_gaussian(sigma, order, 20)
+            known = reference.rdp_sampled_gaussian(1, sigma, order, 20)
             if rate < 1.0:
                 known = reference.rdp_sampled_gaussian(rate, sigma, order, 20)
             cost[i] = float(known)

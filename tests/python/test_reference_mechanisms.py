@@ -21,10 +21,10 @@ from renyi.reference import (
     randomized_response_pair,
     rdp,
     rdp_bounded_range,
-    rdp_gaussian,
     rdp_gumbel,
     rdp_random_allocation,
     rdp_repeat_and_select,
+    rdp_sampled_gaussian,
     rdp_zcdp,
     staircase_pair,
 )
@@ -362,7 +362,7 @@ def test_selection_bounds_hold():
 
 
 def test_selection_of_one_run_is_the_run():
-    base = partial(rdp_gaussian, 2)
+    base = partial(rdp_sampled_gaussian, 1, 2)
     for eta in (-0.5, 0, 1, 3):
         value = rdp_repeat_and_select(base, 1, eta, 8, digits=10)
         assert abs(value - 1) < 1e-9
@@ -377,10 +377,10 @@ def test_allocation_of_one_step_is_the_gaussian():
     for direction in ("remove", "add"):
         for alpha in (2, 5):
             value = rdp_random_allocation(1.5, 1, alpha, direction, 10)
-            assert abs(value - rdp_gaussian(1.5, alpha, 15)) < 1e-9
+            assert abs(value - rdp_sampled_gaussian(1, 1.5, alpha, 15)) < 1e-9
     assert rdp_random_allocation(math.inf, 10, 3) == 0
     kullback = rdp_random_allocation(1.5, 1, 1, "add", 10)
-    assert abs(kullback - rdp_gaussian(1.5, 1, 15)) < 1e-9
+    assert abs(kullback - rdp_sampled_gaussian(1, 1.5, 1, 15)) < 1e-9
 
 
 def test_allocation_of_two_steps_is_the_integral():

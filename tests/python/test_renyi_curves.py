@@ -436,7 +436,7 @@ def check_poisson(run, mean, alpha, divergence, delta):
 def test_selection_among_gaussian_runs_reads_their_exact_profile(sigma, mean, alpha):
     check_poisson(
         Gaussian(sigma), mean, alpha,
-        reference.rdp_gaussian(sigma, alpha, 20),
+        reference.rdp_sampled_gaussian(1, sigma, alpha, 20),
         lambda e: reference.gaussian_delta(1 / mp.mpf(sigma), e, 20),
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Privacy curves as certified brackets, and curves that are made of others."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Protocol
 
@@ -33,41 +33,35 @@ def opposite(direction: DirectionName) -> DirectionName:
     return "add" if direction == "remove" else "remove"
 
 
-class SmallerCurve:
-    """The smallest of several upper curves; the first one also gives the lower ends."""
+class JoinedCurve:
+    """A curve whose brackets are made of those of others.
 
-    def __init__(self, curves: Sequence[Curve]) -> None:
-        self._curves = curves
+    Args:
+        join: Makes one array of brackets of several.
+        *curves: What it is given the brackets of.
+    """
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        return _smaller([curve.epsilon_brackets(deltas) for curve in self._curves])
-
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        return _smaller([curve.delta_brackets(epsilons) for curve in self._curves])
-
-
-class AboveCurve:
-    """The upper ends of a curve that is above another one, of which the lower ends are."""
-
-    def __init__(self, lower: Curve, upper: Curve) -> None:
-        self._lower, self._upper = lower, upper
+    def __init__(self, join: Callable[[list[Array]], Array], *curves: Curve) -> None:
+        self._join, self._curves = join, curves
 
     def epsilon_brackets(self, deltas: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
-        low, high = (curve.epsilon_brackets(deltas) for curve in (self._lower, self._upper))
-        return np.stack([low[0], high[1]])
+        return self._join([curve.epsilon_brackets(deltas) for curve in self._curves])
 
     def delta_brackets(self, epsilons: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
-        low, high = (curve.delta_brackets(epsilons) for curve in (self._lower, self._upper))
-        return np.stack([low[0], high[1]])
+        return self._join([curve.delta_brackets(epsilons) for curve in self._curves])
 
 
-def _smaller(brackets: list[Array]) -> Array:
+def smallest(brackets: list[Array]) -> Array:
+    """Return the smallest upper ends, and the lower ends of the first curve."""
     upper = np.min([bracket[1] for bracket in brackets], axis=0)
     return np.stack([np.minimum(brackets[0][0], upper), upper])
+
+
+def between(brackets: list[Array]) -> Array:
+    """Return the lower ends of the first of two curves and the upper ends of the second."""
+    return np.stack([brackets[0][0], brackets[1][1]])
 
 
 class PureCurve:

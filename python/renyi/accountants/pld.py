@@ -24,13 +24,14 @@ from renyi._engine import (
     wide_brackets,
 )
 from renyi.accountants._curves import (
-    AboveCurve,
     Array,
     AttainedCurve,
     Curve,
+    JoinedCurve,
     NearlyPoissonCurve,
     ReplacedCurve,
-    SmallerCurve,
+    between,
+    smallest,
 )
 from renyi.accountants._groups import GroupCurve
 from renyi.accountants._ledger import leaves_of
@@ -183,7 +184,7 @@ class PLDAccountant(Accountant[Part]):
         if chained is not None:
             known.append(chained)
         if known:
-            return SmallerCurve([curve, *known])
+            return JoinedCurve(smallest, curve, *known)
         return self._without_limits(curve, direction, rtol, 1)
 
     def _sides(self, direction: DirectionName | None) -> tuple[DirectionName, ...]:
@@ -330,7 +331,7 @@ class PLDAccountant(Accountant[Part]):
             return nearly
         chained, renyi = self._beside_groups(direction, rtol, size) or chained, self._renyi()
         moments = None if renyi is None else renyi.group_moments(size)
-        return chained if moments is None else SmallerCurve([chained, moments])
+        return chained if moments is None else JoinedCurve(smallest, chained, moments)
 
     def _beside_groups(
         self, direction: DirectionName | None, rtol: float, size: int
@@ -353,7 +354,8 @@ class PLDAccountant(Accountant[Part]):
         profiles = [GroupCurve(own, other, size).chain.profile() for own, other in both]
         pair = finite_pair(profiles[0], profiles[-1])
         groups.compose(PrivacyLoss(DiscretePair(pair.p.tolist(), pair.q.tolist())))
-        return AboveCurve(self._curve_of(direction, rtol), groups._curve_of(direction, rtol))
+        both_ends = self._curve_of(direction, rtol), groups._curve_of(direction, rtol)
+        return JoinedCurve(between, *both_ends)
 
     def _renyi(self) -> RDPAccountant | None:
         """Return the Rényi accountant of the composition, which may have grown, if it takes all."""

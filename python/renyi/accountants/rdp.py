@@ -14,7 +14,7 @@ import numpy.typing as npt
 from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName
 from renyi._engine import RenyiCurve, SampledSteps, all_floats
 from renyi._validation import delta_of, epsilon_of, numbers_of, one_of, real_of
-from renyi.accountants._curves import Array, Curve, SmallerCurve, rounded_up
+from renyi.accountants._curves import Array, Curve, JoinedCurve, rounded_up, smallest
 from renyi.accountants._groups import group_curve
 from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant, rtol_of
@@ -173,7 +173,7 @@ class RDPAccountant(Accountant[Part]):
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
         chained, moments = super()._group_curve(direction, rtol, size), self.group_moments(size)
-        return chained if moments is None else SmallerCurve([chained, moments])
+        return chained if moments is None else JoinedCurve(smallest, chained, moments)
 
     def group_moments(self, size: int) -> Curve | None:
         """Return the curve of a group by its Rényi divergences, if these have a bound."""

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from renyi._progress import Line
 from renyi.calibration._targets import Target
@@ -204,8 +204,27 @@ class GuidedScale:
 # small q. What a run reveals is nearly a straight line over it, which is all that a search needs.
 
 
+class _Relative:
+    """A positive number, to a relative tolerance."""
+
+    strictest: ClassVar[float]
+    loosest: ClassVar[float]
+    margin = 0.5
+    tolerance: float
+
+    def tick(self, value: float) -> float:
+        """Return the relative width of a tolerance."""
+        return self.tolerance
+
+    def further(self, value: float, ticks: float) -> float:
+        """Return the value so many tolerances looser."""
+        low, high = sorted((self.strictest, self.loosest))
+        change = self.tolerance if self.loosest == high else -self.tolerance
+        return _clipped(value * math.exp(_within(ticks * math.log1p(change))), low, high)
+
+
 @dataclass(frozen=True)
-class NoiseMultiplier:
+class NoiseMultiplier(_Relative):
     """The smallest noise that will do."""
 
     rate: float
@@ -214,7 +233,6 @@ class NoiseMultiplier:
 
     strictest = 1e8
     loosest = 1e-2
-    margin = 0.5
     words = "a noise multiplier of at most 1e+08"
 
     def at(self, level: float) -> float:
@@ -226,18 +244,9 @@ class NoiseMultiplier:
     def level(self, noise: float) -> float:
         return _level(noise, self.rate, self.steps)
 
-    def tick(self, noise: float) -> float:
-        """Return the relative width of a tolerance."""
-        return self.tolerance
-
-    def further(self, noise: float, ticks: float) -> float:
-        """Return the value so many tolerances looser."""
-        factor = math.exp(_within(ticks * math.log1p(-self.tolerance)))
-        return _clipped(noise * factor, self.loosest, self.strictest)
-
 
 @dataclass(frozen=True)
-class SampleRate:
+class SampleRate(_Relative):
     """The largest sampling rate that will do."""
 
     noise: float
@@ -246,7 +255,6 @@ class SampleRate:
 
     strictest = 1e-12
     loosest = 1.0
-    margin = 0.5
     words = "a sample rate of at least 1e-12"
 
     def at(self, level: float) -> float:
@@ -257,15 +265,6 @@ class SampleRate:
 
     def level(self, rate: float) -> float:
         return _level(self.noise, rate, self.steps)
-
-    def tick(self, rate: float) -> float:
-        """Return the relative width of a tolerance."""
-        return self.tolerance
-
-    def further(self, rate: float, ticks: float) -> float:
-        """Return the value so many tolerances looser."""
-        factor = math.exp(_within(ticks * math.log1p(self.tolerance)))
-        return _clipped(rate * factor, self.strictest, self.loosest)
 
 
 @dataclass(frozen=True)

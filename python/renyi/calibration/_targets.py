@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from renyi import special
 from renyi._adjacency import DirectionName
-from renyi._validation import POSITIVE, Range, number_in, real_of
+from renyi._validation import BETWEEN, FINITE_POSITIVE, POSITIVE, Range, number_in, real_of
 from renyi.accountants import Accountant
 
 WIDE = 0.5  # of delta; for the accountants whose time depends on it
@@ -28,9 +28,10 @@ class Target(ABC):
     name: ClassVar[str]
 
     @property
-    @abstractmethod
     def limit(self) -> float:
         """The number that is to be met."""
+        number: float = getattr(self, self.name.removeprefix("target_"))
+        return number
 
     @property
     @abstractmethod
@@ -70,10 +71,6 @@ class EpsilonTarget(Target):
     epsilon: float
     delta: float
     name = "target_epsilon"
-
-    @property
-    def limit(self) -> float:
-        return self.epsilon
 
     @cached_property
     def mu(self) -> float:
@@ -134,10 +131,6 @@ class TradeOffTarget(Target):
     name = "target_beta"
 
     @property
-    def limit(self) -> float:
-        return self.beta
-
-    @property
     def mu(self) -> float:
         return math.exp(self._log_mu(self.beta))
 
@@ -162,10 +155,6 @@ class AdvantageTarget(Target):
 
     advantage: float
     name = "target_advantage"
-
-    @property
-    def limit(self) -> float:
-        return self.advantage
 
     @property
     def mu(self) -> float:
@@ -213,13 +202,13 @@ def target_of(
             (partner,) = set(given[0]) - {name}
             raise TypeError(f"{name} must be given with {partner}, got None")
     if advantage is not None:
-        return AdvantageTarget(_between(advantage, "target_advantage", 0.0, 1.0))
+        return AdvantageTarget(number_in(advantage, "target_advantage", BETWEEN))
     if alpha is not None:
-        rate = _between(alpha, "target_alpha", 0.0, 1.0)
+        rate = number_in(alpha, "target_alpha", BETWEEN)
         return TradeOffTarget(rate, _type_two_error(beta, rate))
-    limit = _between(epsilon, "target_epsilon", 0.0, math.inf)
+    limit = number_in(epsilon, "target_epsilon", FINITE_POSITIVE)
     if real_of(delta, "target_delta", "a number in (0, 1)") != 0.0:
-        return EpsilonTarget(limit, _between(delta, "target_delta", 0.0, 1.0))
+        return EpsilonTarget(limit, number_in(delta, "target_delta", BETWEEN))
     if not pure:
         raise ValueError(
             "target_delta must be a number in (0, 1) for Gaussian noise, whose losses have no "
@@ -235,14 +224,6 @@ def _type_two_error(beta: object, alpha: float) -> float:
     if not 0.0 < value < 1.0 - alpha:
         raise ValueError(f"target_beta must be {allowed}, got {beta!r}")
     return value
-
-
-def _between(value: object, name: str, low: float, high: float) -> float:
-    allowed = f"a number in ({low:g}, {high:g})"
-    number = real_of(value, name, allowed)
-    if not low < number < high:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    return number
 
 
 def _log_hazard(delta: float) -> float:

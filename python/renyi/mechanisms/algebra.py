@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import lru_cache
+from operator import attrgetter
 from string import Formatter
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
@@ -391,6 +392,11 @@ class Mechanism:
             part.check_groups(adjacency)
 
 
+def _of_released(name: str) -> Any:
+    """Return a property that is asked of `Equivalent.released`."""
+    return property(attrgetter(f"released.{name}"), doc=f"``{name}`` of `released`.")
+
+
 class Equivalent(Mechanism, ABC):
     """Base of the mechanisms that are accounted as another mechanism, `released`."""
 
@@ -411,35 +417,12 @@ class Equivalent(Mechanism, ABC):
         """Return the largest loss of `released`."""
         return self.released.largest_loss(adjacency, direction)
 
-    @property
-    def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """Those of `released`."""
-        return self.released.releases
-
-    @property
-    def gaussian_steps(self) -> CountedSteps | None:
-        """Those of `released`."""
-        return self.released.gaussian_steps
-
-    @property
-    def allocated_epoch(self) -> AllocatedEpoch | None:
-        """That of `released`."""
-        return self.released.allocated_epoch
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether `released` has a pair that an involution swaps."""
-        return self.released.symmetric
-
-    @property
-    def dominates_removal(self) -> bool:
-        """Whether the pair of `released` for replacing a record dominates its removal."""
-        return self.released.dominates_removal
-
-    @property
-    def has_allocation(self) -> bool:
-        """Whether epochs of random allocation take part in `released`."""
-        return self.released.has_allocation
+    releases = _of_released("releases")
+    gaussian_steps = _of_released("gaussian_steps")
+    allocated_epoch = _of_released("allocated_epoch")
+    symmetric = _of_released("symmetric")
+    dominates_removal = _of_released("dominates_removal")
+    has_allocation = _of_released("has_allocation")
 
 
 class Composed(Mechanism):

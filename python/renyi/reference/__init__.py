@@ -2,13 +2,12 @@
 
 Nothing here is used by the fast path and nothing of the fast path is used here. `rdp` computes the
 Rényi divergence of a pair of distributions (`laplace_pair` and the like), Poisson-sampled or not,
-by sums and quadrature. ``log_a`` integrates the densities of the sampled Gaussian mechanism;
-``log_a_binomial`` and ``log_a_series`` are the sums of Mironov, Talwar and Zhang 2019 for the same
-number; the conversions are for one order and one divergence. ``delta`` is the exact privacy curve
-of a composition by a contour integral; the privacy curves of the Gaussian mechanism and of one
-sampled step are their closed forms. The other ``rdp_`` functions are bounds for sampling, selection
-and random allocation. A result is returned only when two evaluations, with other nodes or brackets
-and more digits, agree to the digits asked for; otherwise ArithmeticError. Floats are taken as the
+by sums and quadrature. ``log_a`` integrates the densities of the sampled Gaussian mechanism; the
+conversions are for one order and one divergence. ``delta`` is the exact privacy curve of a
+composition by a contour integral; the privacy curves of the Gaussian mechanism and of one sampled
+step are their closed forms. The other ``rdp_`` functions are bounds for sampling, selection and
+random allocation. A result is returned only when two evaluations, with other nodes or brackets and
+more digits, agree to the digits asked for; otherwise ArithmeticError. Floats are taken as the
 binary numbers they are, strings and fractions as written.
 
 >>> import mpmath
@@ -25,7 +24,7 @@ del mpmath
 
 from renyi.reference._allocation import rdp_random_allocation
 from renyi.reference._bounds import rdp_fixed_size, rdp_mixture, rdp_poisson, rdp_repeat_and_select
-from renyi.reference._conversion import delta_from_kl, delta_from_rdp, epsilon_from_rdp
+from renyi.reference._conversion import delta_from_rdp, epsilon_from_rdp
 from renyi.reference._curve import (
     delta,
     gaussian_delta,
@@ -51,16 +50,12 @@ from renyi.reference._pairs import (
 )
 from renyi.reference._sampled_gaussian import (
     log_a,
-    log_a_binomial,
-    log_a_series,
-    rdp_gaussian,
     rdp_sampled_gaussian,
     rdp_sampled_gaussian_bound,
 )
 
 __all__ = [
     "delta",
-    "delta_from_kl",
     "delta_from_rdp",
     "discrete_gaussian_pair",
     "discrete_laplace_pair",
@@ -72,14 +67,11 @@ __all__ = [
     "gaussian_tradeoff",
     "laplace_pair",
     "log_a",
-    "log_a_binomial",
-    "log_a_series",
     "pure_dp_pair",
     "randomized_response_pair",
     "rdp",
     "rdp_bounded_range",
     "rdp_fixed_size",
-    "rdp_gaussian",
     "rdp_gumbel",
     "rdp_mixture",
     "rdp_poisson",

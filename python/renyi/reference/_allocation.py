@@ -29,7 +29,7 @@ from renyi.reference._numbers import (
     within,
 )
 from renyi.reference._pairs import Direction
-from renyi.reference._sampled_gaussian import rdp_gaussian
+from renyi.reference._sampled_gaussian import rdp_sampled_gaussian
 
 
 def rdp_random_allocation(
@@ -65,7 +65,7 @@ def rdp_random_allocation(
         return mp.zero
     if direction == "remove":
         chord = between(lambda n, work, variant: _power(noise, t, n, variant), order, digits)
-        return min(chord, rdp_gaussian(noise, order, digits))
+        return min(chord, rdp_sampled_gaussian(1, noise, order, digits))
 
     def compute(work: int, variant: int) -> Any:
         with mp.workdps(work + 10):

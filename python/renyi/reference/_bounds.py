@@ -1,8 +1,8 @@
 r"""Bounds for mechanisms known by their own divergences only: samples, and the best of many runs.
 
 ``base(alpha, digits)`` returns the divergence of order alpha of the mechanism, in both orders of
-neighbours, to that many digits; ``partial(rdp_gaussian, 2)`` and ``partial(rdp, pair)`` do. At the
-whole orders the bounds are sums over j with e_j = (j-1) base(j),
+neighbours, to that many digits: ``partial(rdp_sampled_gaussian, 1, 2)`` and ``partial(rdp, pair)``
+do. At the whole orders the bounds are sums over j with e_j = (j-1) base(j),
 
 .. math:: w_j = \binom{\alpha}{j} \gamma^j (1-\gamma)^{\alpha-j}, \qquad
           B_j = \sum_i (-1)^{j-i} \binom{j}{i} e^{e_i} = E_Q[(P/Q - 1)^j]
@@ -31,6 +31,7 @@ from renyi.reference._numbers import (
     mp,
     real,
     require,
+    root,
     within,
 )
 
@@ -60,8 +61,8 @@ def rdp_poisson(
     cut at log(1 + q (e^largest_loss - 1)), which holds at every order. q = 1 is the base itself.
 
     >>> from functools import partial
-    >>> from renyi.reference import rdp_gaussian
-    >>> base = partial(rdp_gaussian, 1)
+    >>> from renyi.reference import rdp_sampled_gaussian
+    >>> base = partial(rdp_sampled_gaussian, 1, 1)
     >>> [round(float(rdp_poisson(base, "0.1", 3, kind)), 7) for kind in ("general", "tight")]
     [0.0502168, 0.0317123]
     """
@@ -99,8 +100,8 @@ def rdp_mixture(base: Base, r: Number, alpha: Number, digits: int = 50) -> Any:
     At alpha = 1 it is r base(1).
 
     >>> from functools import partial
-    >>> from renyi.reference import rdp_gaussian
-    >>> round(float(rdp_mixture(partial(rdp_gaussian, 4), "0.01", 10)), 5)
+    >>> from renyi.reference import rdp_sampled_gaussian
+    >>> round(float(rdp_mixture(partial(rdp_sampled_gaussian, 1, 4), "0.01", 10)), 5)
     0.01616
     """
     check_digits(digits)
@@ -142,8 +143,8 @@ def rdp_fixed_size(
     Gaboardi 2018, Theorem 9); gamma = 1 is the base itself.
 
     >>> from functools import partial
-    >>> from renyi.reference import rdp_gaussian
-    >>> base = partial(rdp_gaussian, 2)
+    >>> from renyi.reference import rdp_sampled_gaussian
+    >>> base = partial(rdp_sampled_gaussian, 1, 2)
     >>> round(float(rdp_fixed_size(base, "0.1", 12)), 10)
     0.1123795354
     """
@@ -289,8 +290,8 @@ def rdp_repeat_and_select(
     so the least value at an order not below alpha is a bound too.
 
     >>> from functools import partial
-    >>> from renyi.reference import rdp_gaussian
-    >>> base = partial(rdp_gaussian, 2)
+    >>> from renyi.reference import rdp_sampled_gaussian
+    >>> base = partial(rdp_sampled_gaussian, 1, 2)
     >>> [round(float(rdp_repeat_and_select(base, 10, eta, 8, digits=9)), 7) for eta in (0, 1)]
     [2.5483645, 3.2249068]
     >>> from renyi.reference import gaussian_delta
@@ -407,15 +408,11 @@ def log_stop(mean: Any, shape: Any, work: int) -> Any:
         return mp.zero
 
     def of(x: Any) -> Any:
+        if x == 0:
+            return mp.one
         if shape == 0:
             return mp.expm1(x) / x
         return shape * mp.expm1(x) / -mp.expm1(-shape * x)
 
     with mp.workdps(work + 10):
-        low, high = mp.zero, mp.one
-        while of(high) < mean:
-            low, high = high, 2 * high
-        while high - low > high * mp.mpf(10) ** (-work - 5):
-            middle = (low + high) / 2
-            low, high = (middle, high) if of(middle) < mean else (low, middle)
-        return (low + high) / 2
+        return root(lambda x: of(x) - mean, mp.zero, mp.one, 0, work + 5)

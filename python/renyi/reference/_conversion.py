@@ -30,6 +30,7 @@ from renyi.reference._numbers import (
     mp,
     real,
     require,
+    root,
     within,
 )
 
@@ -135,18 +136,6 @@ def _balle(a: Fraction, r: Fraction, d: Fraction) -> Any:
     return real(r) + mp.log1p(-1 / real(a)) - mp.log(real(d * a)) / real(a - 1)
 
 
-def delta_from_kl(rho: Number, digits: int = 50) -> Any:
-    """Return delta = sqrt(1 - exp(-rho)) of a (0, delta) guarantee; rho of any order >= 1.
-
-    Bretagnolle, Huber 1979: a bound on the total variation.
-
-    >>> round(float(delta_from_kl(0.02)), 6)
-    0.140717
-    """
-    _, r = _arguments(2, rho, digits)
-    return _clamped(lambda: mp.sqrt(-mp.expm1(-real(r))), digits)
-
-
 def _optimal_epsilon(a: Fraction, r: Fraction, d: Fraction, digits: int) -> Any:
     if r == 0:
         return mp.zero
@@ -157,11 +146,9 @@ def _optimal_epsilon(a: Fraction, r: Fraction, d: Fraction, digits: int) -> Any:
         def gap(epsilon: Any) -> Any:
             return _least_divergence(real(a), epsilon, real(d), real(1 - d), variant) / real(r) - 1
 
-        while gap(high) < 0:  # the closed form is an upper bound, up to rounding
-            high *= 2
         if gap(mp.zero) >= 0:
             return -mp.one  # cut at 0
-        return _crossing(gap, mp.zero, high, variant, digits + 5)
+        return root(gap, mp.zero, high, variant, digits + 5)
 
     return max(agreed(compute, digits, _start(a, r, digits)), mp.zero)
 
@@ -175,12 +162,8 @@ def _optimal_delta(a: Fraction, r: Fraction, e: Fraction, digits: int) -> Any:
             delta, rest = 1 / (1 + mp.exp(-logit)), 1 / (1 + mp.exp(logit))
             return mp.log(_least_divergence(real(a), real(e), delta, rest, variant) / real(r))
 
-        low, high = -mp.one * (1 + variant), mp.one
-        while gap(low) > 0:
-            low *= 2
-        while gap(high) < 0:
-            high *= 2
-        return 1 / (1 + mp.exp(-_crossing(gap, low, high, variant, digits + 5)))
+        logit = root(gap, -mp.one * (1 + variant), mp.one, variant, digits + 5)
+        return 1 / (1 + mp.exp(-logit))
 
     return agreed(compute, digits, _start(a, r, digits))
 
@@ -219,45 +202,10 @@ def _least_divergence(a: Any, epsilon: Any, delta: Any, rest: Any, variant: int)
         def rise(logit: Any) -> Any:
             return slope(1 / (1 + mp.exp(-logit)), 1 / (1 + mp.exp(logit)))
 
-        low, high = -mp.one - variant, mp.one
-        while rise(low) > 0:
-            low *= 2
-        while rise(high) < 0:
-            high *= 2
-        logit = _crossing(rise, low, high, variant, mp.dps // 2 + 2)
+        logit = root(rise, -mp.one - variant, mp.one, variant, mp.dps // 2 + 2)
         s, t = 1 / (1 + mp.exp(-logit)), 1 / (1 + mp.exp(logit))
     p, p1, q, q1 = pair(s, t)
     excess = p * mp.expm1((a - 1) * mp.log(p / q))
     if p1:
         excess += p1 * mp.expm1((a - 1) * mp.log(p1 / q1))
     return mp.log1p(excess) / (a - 1)
-
-
-def _crossing(f: Callable[[Any], Any], low: Any, high: Any, variant: int, digits: int) -> Any:
-    """Root of f between low (f < 0) and high (f >= 0), to relative 10^-digits.
-
-    Chandrupatla 1997: bisection until inverse quadratic interpolation is safe.
-    """
-    a, b = (low, high) if variant == 0 else (high, low)
-    fa, fb = f(a), f(b)
-    c, fc = a, fa
-    step = mp.mpf(1) / 2
-    eps = mp.mpf(10) ** -digits
-    for _ in range(60 + 8 * mp.prec):
-        x = a + step * (b - a)
-        fx = f(x)
-        if (fx < 0) == (fa < 0):
-            c, fc = a, fa
-        else:
-            c, b, fc, fb = b, a, fb, fa
-        a, fa = x, fx
-        tolerance = eps * max(abs(a), abs(b)) / abs(b - a)
-        if tolerance > 0.5 or fa == 0:
-            return a if abs(fa) < abs(fb) else b
-        step = mp.mpf(1) / 2
-        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-        if phi**2 < xi and (1 - phi) ** 2 < 1 - xi:  # inverse interpolation is monotone here
-            step = fa / (fb - fa) * fc / (fb - fc)
-            step += (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-            step = min(max(step, tolerance), 1 - tolerance)
-    raise ArithmeticError("no convergence of a bracketed root")

@@ -12,7 +12,7 @@ y = w sinh s, so that a trapezoidal sum sees all scales and converges geometrica
 
 Of plain Gaussian noise and of one sampled step the curves are closed forms (Balle, Wang 2018,
 Theorem 8; Balle, Barthe, Gaboardi 2018, Theorem 2): every value is a difference of normal tails at
-enough digits to survive it, every inverse a bisection of such values. ``digits`` is the relative
+enough digits to survive it, every inverse a root of such values. ``digits`` is the relative
 accuracy of a result; ValueError names an argument outside its range.
 """
 
@@ -38,6 +38,7 @@ from renyi.reference._numbers import (
     mp,
     real,
     require,
+    root,
     whole,
     within,
 )
@@ -458,9 +459,9 @@ def gaussian_mu(epsilon: Number, delta: Number, digits: int = 50) -> Any:
     with mp.workdps(digits + 30):
         require("delta", real(d) > -mp.expm1(real(e)), "above 1 - e^epsilon", delta)
     # As a function of -log mu the curve falls.
-    root = _root(lambda x: _gaussian(mp.exp(-x), real(e)), d, digits + 5)
+    found = _root(lambda x: _gaussian(mp.exp(-x), real(e)), d, digits + 5)
     with mp.workdps(digits + 5):
-        return mp.exp(-root)
+        return mp.exp(-found)
 
 
 def sampled_gaussian_delta(
@@ -504,42 +505,14 @@ def sampled_gaussian_epsilon(
 
 
 def _root(curve: Curve, delta: Fraction, digits: int) -> Any:
-    """Solve curve = delta, falling: a bracket, then secants that end where the sign changes."""
+    """Solve curve = delta, falling."""
     check_digits(digits)
     target = min(delta, 1 - delta)
     lost = max(0, math.ceil(math.log10(target.denominator) - math.log10(target.numerator)))
 
     def compute(work: int, variant: int) -> Any:
         with mp.workdps(work + lost + 10):
-            goal = real(delta)
-            low, high = _bracket(curve, goal, mp.mpf(1 if variant == 0 else 1.5))
-            here, last = (low + high) / 2, low
-            value, last_value = curve(here) - goal, curve(last) - goal
-            tolerance = mp.mpf(10) ** -work
-            for _ in range(1000):
-                low, high = (here, high) if value > 0 else (low, here)
-                flat = value == last_value
-                following = (low + high) / 2
-                if not flat:
-                    step = -value * (here - last) / (value - last_value)
-                    if abs(step) <= tolerance * abs(here):
-                        return here + step
-                    following = here + step if low < here + step < high else following
-                last, last_value = here, value
-                here, value = following, curve(following) - goal
-            raise ArithmeticError(f"{digits} digits of a root not reached")
+            goal, width = real(delta), mp.mpf(1 if variant == 0 else 1.5)
+            return root(lambda x: goal - curve(x), -width, width, variant, work)
 
     return agreed(compute, digits)
-
-
-def _bracket(curve: Curve, goal: Any, width: Any) -> tuple[Any, Any]:
-    """Return two points around the root, less than a factor of 1 + 2^-9 apart or 2^-60 from 0."""
-    low, high = -width, width
-    while curve(low) < goal:
-        low *= 2
-    while curve(high) > goal:
-        high *= 2
-    while high - low > max(abs(low), abs(high)) / 512 and high - low > mp.mpf(2) ** -60:
-        middle = (low + high) / 2
-        low, high = (middle, high) if curve(middle) > goal else (low, middle)
-    return low, high

@@ -162,3 +162,40 @@ def lowest(value: Callable[[Any], Any], low: Any, high: Any, digits: int) -> Any
             left = high - golden * (high - low)
             at_left = value(left)
     return (low + high) / 2
+
+
+def root(f: Callable[[Any], Any], low: Any, high: Any, variant: int, digits: int) -> Any:
+    """Return the root of a rising function to relative 10^-digits.
+
+    The ends, of which only ``low`` may be 0, are doubled until the root lies between them.
+    Chandrupatla 1997: bisection until inverse quadratic interpolation is safe.
+
+    >>> round(float(root(lambda x: x**3 - 8, -mp.one, mp.one, 0, 10)), 8)
+    2.0
+    """
+    while (at_low := f(low)) > 0:
+        low *= 2
+    while (at_high := f(high)) < 0:
+        high *= 2
+    a, b, fa, fb = (low, high, at_low, at_high) if variant == 0 else (high, low, at_high, at_low)
+    c, fc = a, fa
+    step = mp.mpf(1) / 2
+    eps = mp.mpf(10) ** -digits
+    for _ in range(60 + 8 * mp.prec):
+        x = a + step * (b - a)
+        fx = f(x)
+        if (fx < 0) == (fa < 0):
+            c, fc = a, fa
+        else:
+            c, b, fc, fb = b, a, fb, fa
+        a, fa = x, fx
+        tolerance = eps * max(abs(a), abs(b)) / abs(b - a)
+        if tolerance > 0.5 or fa == 0:
+            return a if abs(fa) < abs(fb) else b
+        step = mp.mpf(1) / 2
+        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+        if phi**2 < xi and (1 - phi) ** 2 < 1 - xi:  # inverse interpolation is monotone here
+            step = fa / (fb - fa) * fc / (fb - fc)
+            step += (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+            step = min(max(step, tolerance), 1 - tolerance)
+    raise ArithmeticError("no convergence of a bracketed root")

@@ -15,17 +15,15 @@ mechanisms, and its other conversions do better.
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi import special
 from renyi._adjacency import Adjacency
-from renyi._rounding import MARGIN, above, below, count_above, exp_above
+from renyi._rounding import MARGIN, above, count_above, exp_above
 from renyi._search import bisected, least_value
 from renyi._validation import (
-    BETWEEN,
     FINITE_POSITIVE,
     NON_NEGATIVE,
     RATE,
@@ -46,8 +44,6 @@ __all__ = [
     "log_moment_constant",
     "moments_of",
     "moments_theorem_constant",
-    "moments_theorem_noise",
-    "relaxed_log_moment",
 ]
 __dir__ = __all__.copy
 
@@ -338,6 +334,9 @@ _DOWN = 1.0 - 1e-12  # for a few roundings
 def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
     """Return a c2 with which the theorem holds for c1, proven; next to the smallest.
 
+    The noise that the theorem asks for is c2 r sqrt(T log(1/delta)) / epsilon; it says nothing
+    where the rate r times this noise is above 1/16.
+
     Args:
         c1: In [1e-6, 10].
         depth: The theorem is for log(1/delta) >= depth * epsilon; in [0.5, 1e4].
@@ -351,22 +350,6 @@ def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
     (1.856, 1.418)
     """
     return _constant(number_in(c1, "c1", _SHARE), number_in(depth, "depth", _DEPTH))
-
-
-def moments_theorem_noise(
-    sample_rate: float, steps: int, epsilon: float, delta: float, c2: float
-) -> float:
-    """Return c2 r sqrt(T log(1/delta)) / epsilon, the noise the theorem asks for.
-
-    It says nothing where the rate times this noise is above 1/16.
-
-    >>> round(moments_theorem_noise(0.01, 10_000, 1.0, 1e-5, 1.856), 3)
-    6.298
-    """
-    rate = number_in(sample_rate, "sample_rate", RATE)
-    target = number_in(epsilon, "epsilon", FINITE_POSITIVE)
-    depth = -math.log(number_in(delta, "delta", BETWEEN))
-    return above(number_in(c2, "c2", FINITE_POSITIVE) * rate * math.sqrt(steps * depth) / target)
 
 
 @lru_cache(maxsize=256)
@@ -430,50 +413,3 @@ def _noise_beyond(c1: float, c2: float) -> float:
         if excess <= c1 * (factor - c1 / c2**2 - noise**-2) * _DOWN:
             return noise / _DOWN
     return math.inf
-
-
-class RelaxedMoment(NamedTuple):
-    """A moment at a relaxed rate, its bound from below, the rate and the order."""
-
-    log_moment: float
-    least: float
-    rate: float
-    order: int
-
-
-def relaxed_log_moment(
-    c1: float, c2: float, power: float, noise_multiplier: float
-) -> RelaxedMoment:
-    """Return log G_l of the sampled Gaussian at l = c2 s^2 and r = c1 s^-power.
-
-    Args:
-        c1, c2: In (0, inf).
-        power: d, in [0, 2].
-        noise_multiplier: s, in (0, inf), with an l from 1 to 10^6.
-
-    Returns:
-        ``log_moment``, log G, rounded up; ``least``, its bound r^2 l (l-1)/(2 s^2) from below,
-        rounded down; ``rate``, r = min(1, c1 s^-d); ``order``, l = floor(c2 s^2).
-
-    Source: "Great but Manageable Expectations" takes d_r < 1 for possible after Claim 26.
-
-    >>> for s in 5.0, 30.0, 300.0:
-    ...     half, one = (relaxed_log_moment(0.3, 1.0, d, s).log_moment for d in (0.5, 1.0))
-    ...     print(f"{half:.3f} {one:.3f}")
-    0.249 0.047
-    1.424 0.045
-    13.735 0.045
-    """
-    c1 = number_in(c1, "c1", FINITE_POSITIVE)
-    c2 = number_in(c2, "c2", FINITE_POSITIVE)
-    d = number_in(power, "power", Range(0.0, 2.0, "[]"))
-    s = number_in(noise_multiplier, "noise_multiplier", FINITE_POSITIVE)
-    if not 1.0 <= c2 * s * s <= 1e6:
-        raise ValueError(
-            f"noise_multiplier must give an order c2 s^2 in [1, 10^6], got {c2 * s * s!r}"
-        )
-    order, rate = math.floor(c2 * s * s), min(c1 * s**-d, 1.0)
-    least = rate * rate * order * (order - 1.0) / (2.0 * s * s)
-    return RelaxedMoment(
-        float(special.log_a_upper(rate, s, order)), max(below(least), 0.0), rate, order
-    )
