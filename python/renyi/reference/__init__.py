@@ -51,7 +51,6 @@ from renyi.reference._pairs import (
 from renyi.reference._sampled_gaussian import (
     log_a,
     rdp_sampled_gaussian,
-    rdp_sampled_gaussian_bound,
 )
 
 __all__ = [
@@ -78,7 +77,6 @@ __all__ = [
     "rdp_random_allocation",
     "rdp_repeat_and_select",
     "rdp_sampled_gaussian",
-    "rdp_sampled_gaussian_bound",
     "rdp_zcdp",
     "sampled_gaussian_delta",
     "sampled_gaussian_epsilon",

@@ -12,7 +12,6 @@ So G has one peak, or two (one near 0, one near alpha/sigma) with a valley betwe
 composite Gauss-Legendre.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
@@ -132,45 +131,6 @@ def rdp_sampled_gaussian(q: Number, sigma: Number, alpha: Number, digits: int = 
     value = log_a(q, sigma, alpha, digits + 2)
     with mp.workdps(digits + 5):
         return value / real(order - 1)
-
-
-def rdp_sampled_gaussian_bound(q: Number, sigma: Number, alpha: Number, digits: int = 50) -> Any:
-    """Closed-form bound 2 q^2 alpha / sigma^2 on the Rényi divergence.
-
-    Mironov, Talwar, Zhang 2019, Theorem 11. With L = log(1 + 1/(q (alpha - 1))) it holds if
-
-    * 0 < q <= 1/5 and sigma >= 4,
-    * 1 < alpha <= sigma^2 L / 2 - 2 log sigma,
-    * alpha (L + log(q alpha) + 1/(2 sigma^2)) <= sigma^2 L^2 / 2 - log 5 - 2 log sigma.
-
-    The factor of alpha in the last line is positive: e^L q alpha = q alpha + alpha/(alpha - 1) > 1.
-
-    Raises:
-        ValueError: A condition does not hold; the message names it.
-
-    >>> import mpmath
-    >>> mpmath.nstr(rdp_sampled_gaussian_bound(0.01, 4.0, 8), 5)
-    '0.0001'
-    """
-    check_digits(digits)
-    rate, noise, order = exact("q", q), exact("sigma", sigma), exact("alpha", alpha)
-    fifth = Fraction(0.2)  # the double next to 1/5 counts as 1/5
-    require("q", 0 < rate <= fifth, "in (0, 1/5] for the closed-form bound", q)
-    require("sigma", 4 <= noise < math.inf, "in [4, inf) for the closed-form bound", sigma)
-    require("alpha", 1 < order < math.inf, "> 1 and finite", alpha)
-    with mp.workdps(digits + 15):
-        p, s, a = real(rate), real(noise), real(order)
-        log_term = mp.log1p(1 / (p * real(order - 1)))
-        first = s**2 * log_term / 2 - 2 * mp.log(s)
-        require(
-            "alpha", a <= first, "at most sigma^2 L/2 - 2 log sigma = " + mp.nstr(first, 8), alpha
-        )
-        second = (s**2 * log_term**2 / 2 - mp.log(5) - 2 * mp.log(s)) / (
-            log_term + mp.log(p * a) + 1 / (2 * s**2)
-        )
-        rule = "(sigma^2 L^2/2 - log 5 - 2 log sigma)/(L + log(q alpha) + 1/(2 sigma^2)) = "
-        require("alpha", a <= second, "at most " + rule + mp.nstr(second, 8), alpha)
-        return 2 * p**2 * a / s**2
 
 
 class Loss:
