@@ -22,8 +22,7 @@ from renyi import reference, special
 from renyi._engine import Pair, RenyiCurve
 
 __all__ = [
-    "CurveCheck",
-    "RouteCheck",
+    "Check",
     "Verification",
     "random_points",
     "verify_curves",
@@ -41,6 +40,7 @@ ROUTES = {
     "quadrature": "log_a_quadrature",
     "rdp": "rdp_sampled_gaussian",
 }
+ENDS = ("", "_lower", "_upper")
 # These answer everywhere; the others may decline a point by NaN.
 ANSWERS_EVERYWHERE = ("engine", "rdp")
 
@@ -59,63 +59,48 @@ LARGEST_SUM = 50.0
 
 
 @dataclass(frozen=True)
-class RouteCheck:
-    """One route at one point.
+class Check:
+    """A number of the engine beside the reference.
 
     Attributes:
-        route: ``engine`` (log A by the dispatcher), ``binomial``, ``series``, ``quadrature`` (log A
-            by that route), or ``rdp`` (the Renyi divergence by the dispatcher).
-        value, lower, upper: What the engine returned; all NaN where the route does not apply.
-        digits: Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where the
-            route does not apply.
-        contained: Whether lower <= reference <= upper.
-        ok: False for a bracket that misses the reference, and for a NaN where an answer is owed.
+        name: The route: ``engine`` (log A by the dispatcher), ``binomial``, ``series``,
+            ``quadrature`` (log A by that route), or ``rdp`` (the Renyi divergence by the
+            dispatcher). Of a curve what was released, and how its record was sampled.
+        order: The order of the comparison: sums over the order stop at 50.
+        reference: Decimal text of 30 digits.
+        value, lower, upper: What the engine returned, of a curve the upper end as the value: it is
+            what is accounted. All NaN where a route does not apply.
+        digits: Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where a route
+            does not apply.
+        ok: False for a bracket that misses the reference, of upper bounds for one below it, and for
+            a NaN where an answer is owed.
     """
 
-    route: str
+    name: str
+    order: float
+    reference: str
     value: float
     lower: float
     upper: float
     digits: float
-    contained: bool
     ok: bool
 
     @property
     def applies(self) -> bool:
-        """Whether the route gave an answer."""
+        """Whether there is an answer."""
         return not math.isnan(self.value)
 
     @property
     def proven(self) -> float:
         """Decimal digits that the bracket proves: -log10 of its half-width over the value."""
-        return _proven_digits(self.value, self.lower, self.upper) if self.applies else math.nan
-
-
-@dataclass(frozen=True)
-class CurveCheck:
-    """One curve at one order.
-
-    Attributes:
-        curve: What was released, and how its record was sampled.
-        order: The order of the comparison: sums over the order stop at 50.
-        reference: The Renyi divergence as decimal text of 30 digits.
-        lower, upper: The engine's bracket. ``upper`` is what is accounted.
-        digits: Agreeing decimal digits of ``upper``, at most 17.
-        ok: Whether lower <= reference <= upper; of upper bounds whether reference <= upper.
-    """
-
-    curve: str
-    order: float
-    reference: str
-    lower: float
-    upper: float
-    digits: float
-    ok: bool
-
-    @property
-    def proven(self) -> float:
-        """Decimal digits that the bracket proves."""
-        return _proven_digits(self.upper, self.lower, self.upper)
+        if not self.applies:
+            return math.nan
+        half = (self.upper - self.lower) / 2.0
+        if self.lower == self.upper:
+            return MAX_DIGITS
+        if not 0.0 < half < math.inf or self.value == 0.0:
+            return 0.0
+        return min(MAX_DIGITS, max(0.0, -math.log10(half / abs(self.value))))
 
 
 @dataclass(frozen=True)
@@ -130,13 +115,13 @@ class Verification:
     order: float
     log_a: str
     rdp: str
-    routes: tuple[RouteCheck, ...]
-    curves: tuple[CurveCheck, ...] = ()
+    routes: tuple[Check, ...]
+    curves: tuple[Check, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether no route and no curve violates its bracket."""
-        return all(route.ok for route in self.routes) and all(curve.ok for curve in self.curves)
+        return all(check.ok for check in (*self.routes, *self.curves))
 
 
 def verify_point(
@@ -154,29 +139,24 @@ def verify_point(
     >>> result = verify_point(0.01, 1.0, 8.5)
     >>> result.ok
     True
-    >>> [route.route for route in result.routes if not route.applies]
+    >>> [route.name for route in result.routes if not route.applies]
     ['binomial']
     """
     q, sigma, alpha = float(sample_rate), float(noise_multiplier), float(order)
     _check_point(q, sigma, alpha, digits)
-    truths = _references(q, sigma, alpha, digits)
-    routes = tuple(
-        _check_route(route, truths["rdp" if route == "rdp" else "log_a"], (q, sigma, alpha), digits)
-        for route in ROUTES
-    )
-    texts = {name: mpmath.nstr(truth, 30) for name, truth in truths.items()}
-    return Verification(q, sigma, alpha, texts["log_a"], texts["rdp"], routes)
-
-
-def _references(q: float, sigma: float, alpha: float, digits: int) -> dict[str, mpmath.mpf]:
     log_a = reference.log_a(q, sigma, alpha, digits=digits)
     if alpha == 1.0:
-        return {
-            "log_a": log_a,
-            "rdp": reference.rdp_sampled_gaussian(q, sigma, alpha, digits=digits),
-        }
-    with mpmath.workdps(digits + 10):  # one quotient is cheaper than a second integral
-        return {"log_a": log_a, "rdp": log_a / (mpmath.mpf(alpha) - 1)}
+        rdp = reference.rdp_sampled_gaussian(q, sigma, alpha, digits=digits)
+    else:
+        with mpmath.workdps(digits + 10):  # one quotient is cheaper than a second integral
+            rdp = log_a / (mpmath.mpf(alpha) - 1)
+    routes = []
+    for route, name in ROUTES.items():
+        value, lower, upper = (float(getattr(special, name + end)(q, sigma, alpha)) for end in ENDS)
+        truth, owed = rdp if route == "rdp" else log_a, route in ANSWERS_EVERYWHERE
+        routes.append(_compared(route, alpha, truth, value, lower, upper, digits, owed=owed))
+    texts = {"log_a": mpmath.nstr(log_a, 30), "rdp": mpmath.nstr(rdp, 30)}
+    return Verification(q, sigma, alpha, **texts, routes=tuple(routes))
 
 
 def random_points(count: int, seed: int = 0) -> Iterator[tuple[float, float, float]]:
@@ -203,24 +183,33 @@ def _log_uniform(generator: np.random.Generator, box: tuple[float, float]) -> fl
     return min(max(value, low), high)
 
 
-def _check_route(
-    route: str, truth: mpmath.mpf, point: tuple[float, float, float], digits: int
-) -> RouteCheck:
-    name = ROUTES[route]
-    value, lower, upper = (
-        float(getattr(special, name + suffix)(*point)) for suffix in ("", "_lower", "_upper")
-    )
+def _compared(
+    name: str,
+    order: float,
+    truth: Any,
+    value: float,
+    lower: float,
+    upper: float,
+    digits: int,
+    *,
+    is_bound: bool = False,
+    owed: bool = True,
+) -> Check:
+    """Return the check of a value with its ends; of a bound the lower one says nothing."""
+    text = mpmath.nstr(truth, 30)
     if math.isnan(value):
-        return RouteCheck(
-            route, value, lower, upper, math.nan, False, route not in ANSWERS_EVERYWHERE
-        )
+        return Check(name, order, text, value, lower, upper, math.nan, not owed)
+    if truth == mpmath.inf or upper == mpmath.inf:
+        known = upper == truth and (is_bound or lower == truth)
+        return Check(name, order, text, value, lower, upper, MAX_DIGITS if known else 0.0, known)
     with mpmath.workdps(digits + 10):
         # The reference is itself rounded: exact ends (q = 1) must not fail by its last digits.
         slack = abs(truth) * mpmath.mpf(10) ** (8 - digits)
-        contained = bool(mpmath.mpf(lower) <= truth + slack and truth - slack <= mpmath.mpf(upper))
+        holds = bool(truth - slack <= mpmath.mpf(upper)) and value <= upper
+        if not is_bound:
+            holds = holds and bool(mpmath.mpf(lower) <= truth + slack) and lower <= value
         agreeing = _agreeing_digits(value, truth)
-    ordered = lower <= value <= upper
-    return RouteCheck(route, value, lower, upper, agreeing, contained, contained and ordered)
+    return Check(name, order, text, value, lower, upper, agreeing, holds)
 
 
 def _agreeing_digits(value: float, truth: mpmath.mpf) -> float:
@@ -231,16 +220,6 @@ def _agreeing_digits(value: float, truth: mpmath.mpf) -> float:
     if truth == 0:
         return 0.0
     return min(MAX_DIGITS, max(0.0, float(-mpmath.log10(error / abs(truth)))))
-
-
-def _proven_digits(value: float, lower: float, upper: float) -> float:
-    """Return -log10 of the half-width of a bracket over a value in it; from 0 to 17."""
-    if lower == upper:
-        return MAX_DIGITS
-    half = (upper - lower) / 2.0
-    if not 0.0 < half < math.inf or value == 0.0:
-        return 0.0
-    return min(MAX_DIGITS, max(0.0, -math.log10(half / abs(value))))
 
 
 def _check_point(q: float, sigma: float, alpha: float, digits: int) -> None:
@@ -413,7 +392,7 @@ KINDS = (
 
 def verify_curves(
     sample_rate: float, noise_multiplier: float, order: float, *, digits: int = 50
-) -> tuple[CurveCheck, ...]:
+) -> tuple[Check, ...]:
     """Compare the curve of every kind of mechanism with the reference at one point.
 
     Noise has the scale ``noise_multiplier`` on a query of sensitivity 1, other mechanisms the
@@ -429,32 +408,21 @@ def verify_curves(
     >>> checks = verify_curves(0.01, 2.0, 8.5, digits=30)
     >>> all(check.ok for check in checks)
     True
-    >>> checks[0].curve, checks[0].reference[:12]
+    >>> checks[0].name, checks[0].reference[:12]
     ('Laplace', '0.4157031191')
     """
     q, sigma, alpha = float(sample_rate), float(noise_multiplier), float(order)
     _check_point(q, sigma, alpha, digits)
     sigma = min(max(sigma, 1e-3), 1e9)
-    return tuple(
-        _check_curve(kind, q, sigma, min(alpha, kind.largest_order), digits) for kind in KINDS
-    )
-
-
-def _check_curve(kind: Kind, q: float, sigma: float, alpha: float, digits: int) -> CurveCheck:
-    truth = kind.truth(q, sigma, alpha, digits)
-    lower, upper = _bracket(kind, q, sigma, alpha)
-    text = mpmath.nstr(truth, 30)
-    if truth == mpmath.inf or upper == mpmath.inf:
-        known = upper == truth and (kind.is_bound or lower == truth)
-        return CurveCheck(kind.name, alpha, text, lower, upper, 17.0 if known else 0.0, known)
-    with mpmath.workdps(digits + 10):
-        slack = abs(truth) * mpmath.mpf(10) ** (8 - digits)  # the reference is itself rounded
-        contained = bool(truth - slack <= mpmath.mpf(upper))
-        if not kind.is_bound:
-            contained = contained and bool(mpmath.mpf(lower) <= truth + slack)
-        return CurveCheck(
-            kind.name, alpha, text, lower, upper, _agreeing_digits(upper, truth), contained
+    checks = []
+    for kind in KINDS:
+        order = min(alpha, kind.largest_order)
+        truth = kind.truth(q, sigma, order, digits)
+        lower, upper = _bracket(kind, q, sigma, order)
+        checks.append(
+            _compared(kind.name, order, truth, upper, lower, upper, digits, is_bound=kind.is_bound)
         )
+    return tuple(checks)
 
 
 def _bracket(kind: Kind, q: float, sigma: float, alpha: float) -> tuple[float, float]:

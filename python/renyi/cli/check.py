@@ -14,7 +14,7 @@ from renyi.cli.options import UsageError
 from renyi.cli.output import Column, plain
 
 if TYPE_CHECKING:
-    from renyi.verify import Verification
+    from renyi.verify import Check, Verification
 
 
 Point = tuple[float, float, float]
@@ -81,29 +81,19 @@ def _points(options: argparse.Namespace) -> list[Point]:
 
 
 def _rows(result: Verification) -> tuple[list[Record], list[Record]]:
-    """Return what tables say of each route, and of each curve with its upper end as the value."""
-    routes = [
-        {
-            **dataclasses.asdict(route),
-            "label": "rdp" if route.route == "rdp" else f"log A, {route.route}",
-            "proven": route.proven,
-            "verdict": VERDICTS[route.contained] if route.applies or not route.ok else "-",
-            "applies": route.applies,
+    """Return what tables say of each route, and of each curve."""
+
+    def row(check: Check, label: str) -> Record:
+        return {
+            **dataclasses.asdict(check),
+            "label": label,
+            "proven": check.proven,
+            "verdict": VERDICTS[check.ok] if check.applies or not check.ok else "-",
+            "applies": check.applies,
         }
-        for route in result.routes
-    ]
-    curves = [
-        {
-            **dataclasses.asdict(curve),
-            "label": curve.curve,
-            "value": curve.upper,
-            "proven": curve.proven,
-            "verdict": VERDICTS[curve.ok],
-            "applies": True,
-        }
-        for curve in result.curves
-    ]
-    return routes, curves
+
+    routes = [row(c, "rdp" if c.name == "rdp" else f"log A, {c.name}") for c in result.routes]
+    return routes, [row(curve, curve.name) for curve in result.curves]
 
 
 def _print_point(result: Verification, digits: int) -> None:
@@ -172,26 +162,10 @@ def _print_data(
 
 
 def _records(result: Verification) -> Iterator[dict[str, object]]:
-    """Return a row a route, and one a curve with its upper end as the value."""
+    """Return a row a route, and one a curve."""
     point = {"sample_rate": result.sample_rate, "noise_multiplier": result.noise_multiplier}
-    for route in result.routes:
-        yield {
-            **point,
-            "order": result.order,
-            "reference": result.rdp if route.route == "rdp" else result.log_a,
-            **dataclasses.asdict(route),
-        }
-    for curve in result.curves:
-        yield {
-            **point,
-            "order": curve.order,
-            "reference": curve.reference,
-            "route": curve.curve,
-            "value": curve.upper,
-            **{name: getattr(curve, name) for name in ("lower", "upper", "digits")},
-            "contained": curve.ok,
-            "ok": curve.ok,
-        }
+    for check in (*result.routes, *result.curves):
+        yield {**point, **dataclasses.asdict(check)}
 
 
 def _digits(value: float) -> str:

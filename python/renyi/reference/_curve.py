@@ -425,18 +425,11 @@ def gaussian_tradeoff(mu: Number, alpha: Number, digits: int = 50) -> Any:
 
 
 def _quantile(p: Any, work: int) -> Any:
-    """Return x with P(N > x) = p, by Newton's method on the logarithm of the smaller tail."""
+    """Return x with P(N > x) = p."""
     if p > 0.5:
         return -_quantile(1 - p, work)
     with mp.workdps(work + 10 - int(mp.log10(p))):
-        x = mp.sqrt(-2 * mp.log(p))
-        for _ in range(200):
-            tail = _tail(x)
-            step = mp.log(tail / p) * tail / mp.npdf(x)
-            x += step
-            if abs(step) < mp.mpf(10) ** (-work - 5):
-                return x
-    raise ArithmeticError(f"{work} digits of a normal quantile not reached")
+        return root(lambda x: mp.log(p / _tail(x)), mp.zero, mp.one, 0, work + 5)
 
 
 def gaussian_epsilon(mu: Number, delta: Number, digits: int = 50) -> Any:

@@ -177,6 +177,8 @@ def root(f: Callable[[Any], Any], low: Any, high: Any, variant: int, digits: int
         low *= 2
     while (at_high := f(high)) < 0:
         high *= 2
+    if at_low == 0:
+        return low
     a, b, fa, fb = (low, high, at_low, at_high) if variant == 0 else (high, low, at_high, at_low)
     c, fc = a, fa
     step = mp.mpf(1) / 2
