@@ -96,15 +96,12 @@ class Distribution:
 
     def __init__(self, family: str, *values: Any, **named: Any) -> None:
         row = FAMILIES[one_of(family, "family", FAMILIES)]
-        if len(values) > len(row.fields):
-            raise TypeError(f"{family} must have the parameters {', '.join(row.fields)}")
-        given = {**row.defaults, **dict(zip(row.fields, values, strict=False))}
-        twice = named.keys() & dict(zip(row.fields, values, strict=False)).keys()
-        given |= named
-        if given.keys() != row.fields.keys() or twice:
-            raise TypeError(
-                f"{family} must have the parameters {', '.join(row.fields)}, got {sorted(given)}"
-            )
+        first = dict(zip(row.fields, values, strict=False))
+        given = row.defaults | first | named
+        extra = len(values) > len(first) or named.keys() & first.keys()
+        if extra or given.keys() != row.fields.keys():
+            names = ", ".join(row.fields)
+            raise TypeError(f"{family} must have the parameters {names}, got {values} and {named}")
         checked = tuple(check(given[name], name) for name, check in row.fields.items())
         if row.check is not None:
             row.check(*checked)
