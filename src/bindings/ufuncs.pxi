@@ -66,7 +66,8 @@ _SIDES = {
 
 def _render(name, summary, about, parameters, notes, source, example, returned="Dimensionless, in nats"):
     names = [text.split(" :")[0] for text in (_PARAMETERS[key] for key in parameters)]
-    head = f"{name}({', '.join(names)}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None, subok=True)"
+    options = "/, out=None, *, where=True, casting='same_kind', order='K', dtype=None, subok=True"
+    head = f"{name}({', '.join(names)}, {options})"
     return "\n".join([
         head, "", summary, "", about, "",
         "Parameters", "----------", *(_PARAMETERS[key] for key in parameters),
@@ -262,8 +263,9 @@ NaN where a condition fails. `renyi.theory.sampled_gaussian` says which one, and
         '>>> f"{special.rdp_sampled_gaussian_bound(0.01, 4.0, 8.0):.10g}"\n\'0.0001\''),
     **_sided(
         "dp_sgd_epsilon", "epsilon at a given delta of steps of the Poisson-sampled Gaussian mechanism",
-        """The number that ``PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), steps)`` gives: the worse of the
-removal and the addition of one record. Some milliseconds an element, without the interpreter's lock.""",
+        """The number that ``PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), steps)`` gives:
+the worse of the removal and the addition of one record. Some milliseconds an element, without the
+interpreter's lock.""",
         ("q", "sigma", "steps", "delta"), "0.01, 1.0, 1000, 1e-5",
         "1.828237"),
     **_sided(

@@ -123,7 +123,10 @@ double group_guess_epsilon(const SortedSteps& c, SampledPair pair, double delta)
         const SampledLoss law(s, pair);
         if (!law.group) continue;
         double low = 0.0, high = 40.0 + law.records() * law.c;
-        while (high - low > 0.01) (tail_of(law, 0.5 * (low + high)) * s.count > delta ? low : high) = 0.5 * (low + high);
+        while (high - low > 0.01) {
+            const double middle = 0.5 * (low + high);
+            (tail_of(law, middle) * s.count > delta ? low : high) = middle;
+        }
         double x[kLanes] = {low}, v[kLanes], density[kLanes];
         evaluate(law, x, v, density);
         large = std::max(large, v[0]);

@@ -50,8 +50,8 @@ double plain_upper(const SortedSteps& c, Direction direction, double epsilon) no
 // An upper bound of delta(0), the total variation, which tells where epsilon is 0.
 double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
 
-// add: false where epsilon is proven not to be next to the largest loss, and some noise hides a little: else the rest of
-// that loss determines it well.
+// add: false where epsilon is proven not to be next to the largest loss, and some noise hides a little: else the rest
+// of that loss determines it well.
 bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept;
 
 // Of epsilon: what takes no search, and what does.

@@ -25,8 +25,8 @@
 // Replaced records: the loss of a step is that above less its value at the output -x, so about T = lambda + w with the
 // record and T = 0 without, eps_n = eps - n lambda. With log(1 + e^u) <= 2 e^{u/2} every one of the three logarithms of
 // S - T that are not next to nothing has a mean of at most 2 (1-q) E e^{v/2}, and the fourth e^{-c^2/2} q/(1-q) times
-// as much, which is more where nearly all records are drawn. As (1 - e^{eps-s})_+ rises by no more than s does, delta is
-// within E|S - T| of that by T.
+// as much, which is more where nearly all records are drawn. As (1 - e^{eps-s})_+ rises by no more than s does, delta
+// is within E|S - T| of that by T.
 #include "renyi/curve/included_records.hpp"
 
 #include <algorithm>

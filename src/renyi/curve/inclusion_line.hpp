@@ -16,9 +16,9 @@
 //     |nu nu m^i (h)| <= e^{-t eps} V(t)^2 |m|(t)^i/t   (InclusionOverlap::change).
 //
 // Certificate, as that of measure_inversion.hpp: the trapezoidal sum is sum_m e^{m t D} I(eps + m D), D = 2 pi/h. The
-// law of b is positive but for losses of a small part (InclusionOverlap::negative_part), so that with |b| = b + twice that
-// part all bounds hold of |M|, the polynomial at |b| and f: aliases, b itself, and what the nodes miss; the tail with
-// f e^{-c^2 y^2/2}. The first M is positive: the sum is never below I.
+// law of b is positive but for losses of a small part (InclusionOverlap::negative_part), so that with |b| = b + twice
+// that part all bounds hold of |M|, the polynomial at |b| and f: aliases, b itself, and what the nodes miss; the tail
+// with f e^{-c^2 y^2/2}. The first M is positive: the sum is never below I.
 #pragma once
 
 #include <vector>

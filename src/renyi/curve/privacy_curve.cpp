@@ -227,7 +227,8 @@ Bracket CurveSolver::new_epsilon(double delta) {
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                      (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
-                     (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() || with_zero() ||
+                     (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() ||
+                     with_zero() ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
                      is_narrow(answer, kTarget) || with_long_line(kLastEffort);
     return answer;

@@ -157,10 +157,10 @@ double second_log_delta(double alpha, double k, double epsilon, Rounding r) noex
     return rounded(value, k + (alpha - 1.0) * epsilon + std::fabs(value) + 40.0, r);
 }
 
-// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants from `start`. Where the point
-// is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most `size` each, right to
-// u size: a target moved by twice the residual that is accepted proves the side. To the nearest, for slopes, the search
-// ends early.
+// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants from `start`. Where the
+// point is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most `size` each,
+// right to u size: a target moved by twice the residual that is accepted proves the side. To the nearest, for slopes,
+// the search ends early.
 enum class Side { below, above, nearest };
 
 Side side_of(Rounding r) noexcept { return r == Rounding::up ? Side::above : Side::below; }

@@ -325,11 +325,11 @@ void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) con
 }
 
 // With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of records that were
-// included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. What
-// is left are losses below that of x = 0, of mass and tilt as at normal outputs. Of replaced records with a = e^{v(x)},
-// b = e^{v(-x)} and L = log((1 + a)/(1 + b)) = v(x') the first is phi(x) (1 + a)/(c (a/(1 + a) + b/(1 + b))), the
-// second phi(x') (1 + a)/(c (1 + b)): for 0 <= x the first is larger, since x < x' where a b < 1, and a + b + 2 a b <=
-// (1 + a) (1 + b)^2; L is 0 at x = 0.
+// included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger.
+// What is left are losses below that of x = 0, of mass and tilt as at normal outputs. Of replaced records with
+// a = e^{v(x)}, b = e^{v(-x)} and L = log((1 + a)/(1 + b)) = v(x') the first is
+// phi(x) (1 + a)/(c (a/(1 + a) + b/(1 + b))), the second phi(x') (1 + a)/(c (1 + b)): for 0 <= x the first is larger,
+// since x < x' where a b < 1, and a + b + 2 a b <= (1 + a) (1 + b)^2; L is 0 at x = 0.
 double InclusionOverlap::negative_part(double t) const noexcept {
     const double least = replaces ? 0.0 : std::log1p(std::exp(log_odds - 0.5 * c * c));
     const double x = (least - log_odds) / c - (0.5 + t) * c;

@@ -215,8 +215,8 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         SplitStep s{steps_[i].count, laws_[i], {}, {}, {}, false};
         const double level = origin(s) + outer[i];
-        const double width =
-            pair_ == SampledPair::add ? outer_.width : std::min(outer[i] / outer_steep, (outer[i] - reach) / kTailWidths);
+        const double usual = std::min(outer[i] / outer_steep, (outer[i] - reach) / kTailWidths);
+        const double width = pair_ == SampledPair::add ? outer_.width : usual;
         s.jump = LossWindow{}.with(rising(level, width));
         s.base = LossWindow{}.with(falling(level, width));
         steps.push_back(s);
@@ -418,8 +418,8 @@ bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) 
     return true;
 }
 
-// The same with a level between that hardly any sum is below of. Its line ends sooner: only what jumps has to decay, not
-// all that hardly differs from the largest loss.
+// The same with a level between that hardly any sum is below of. Its line ends sooner: only what jumps has to decay,
+// not all that hardly differs from the largest loss.
 bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     const double frequent = kMassDepth - log_delta_, most = reach_of_add(epsilon);
     const auto jumps = [&](double level) {

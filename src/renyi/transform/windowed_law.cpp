@@ -387,7 +387,6 @@ namespace {
 
 // They affect width and time, not validity.
 constexpr double kMostNodes = 24000.0;
-constexpr double kLooseScale = 2.0;    // nats
 constexpr double kBoundExcess = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
@@ -408,13 +407,8 @@ WindowedLaw::WindowedLaw(const SampledLoss& law, const LossWindow& window)
     : law_(law), window_(window), line_(std::make_shared<LineIntegral>(law, window)), nodes_(law, window) {}
 
 bool WindowedLaw::discretise(double tilt, double y, double target, double farthest, bool decay) {
-    double scale = nodes_.size() > 0 ? nodes_.rough_moment(tilt).value : log_moment_bound(tilt) - kBoundExcess;
+    const double scale = nodes_.size() > 0 ? nodes_.rough_moment(tilt).value : log_moment_bound(tilt) - kBoundExcess;
     if (!discretise_from(scale, tilt, y, target, farthest, decay)) return false;
-    const double moment = nodes_.rough_moment(tilt).value;
-    if (scale - moment > kLooseScale) {
-        scale = moment;
-        if (!discretise_from(scale, tilt, y, target, farthest, decay)) return false;
-    }
     left_out_ *= std::exp(scale - nodes_.rough_moment(tilt).value + 1e-9);
     return true;
 }
