@@ -44,7 +44,7 @@ def noise(options: argparse.Namespace) -> int:
     runs.require(options, "target_epsilon", "delta")
 
     def solve(cell: Inputs, method: Inputs) -> float:
-        if runs.scheme_of(options) != POISSON:
+        if options.sampling != POISSON:
             return _noise_of_plan(options, cell, method["accountant"])
         run = {name: cell[name] for name in ("sample_rate", "steps")}
         return calibrate_noise_multiplier(
@@ -62,7 +62,7 @@ def steps(options: argparse.Namespace) -> int:
     runs.require(options, "target_epsilon", "delta", "noise_multiplier")
 
     def solve(cell: Inputs, method: Inputs) -> int:
-        if runs.scheme_of(options) != POISSON:
+        if options.sampling != POISSON:
             return runs.most_steps(options, cell, method["accountant"])
         run = {name: cell[name] for name in ("noise_multiplier", "sample_rate")}
         return int(calibrate_steps(**_target(cell), **run, **method))
@@ -194,7 +194,7 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
 
 def _has_beside(options: argparse.Namespace) -> bool:
     """Return whether Renyi-DP is asked, too, for comparison."""
-    poisson = runs.scheme_of(options) == POISSON and options.adjacency != "replace_one"
+    poisson = options.sampling == POISSON and options.adjacency != "replace_one"
     return bool(options.accountant == "pld" and poisson)
 
 
@@ -251,7 +251,7 @@ def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) 
     if wanted == "sample_rate":
         exact = Fraction(Decimal(record["sample_rate"]))
         return {"expected_batch_size": math.floor(exact * size)}
-    if wanted == "steps" and runs.scheme_of(options) in IN_EPOCHS:
+    if wanted == "steps" and options.sampling in IN_EPOCHS:
         return {"epochs": record["steps"] / runs.batches_of_epoch(options, record)}
     if wanted == "steps":
         return {"epochs": record["steps"] * record["batch_size"] / size}

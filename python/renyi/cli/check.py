@@ -6,11 +6,12 @@ import argparse
 import dataclasses
 import importlib.util
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import output, runs
-from renyi.cli.options import UsageError
+from renyi.cli.options import OPTIONS, UsageError
 from renyi.cli.output import Column, plain
 
 if TYPE_CHECKING:
@@ -20,13 +21,7 @@ if TYPE_CHECKING:
 Point = tuple[float, float, float]
 Record = dict[str, Any]
 
-POINT_OPTIONS = {
-    "sample_rate": "--sample-rate",
-    "noise_multiplier": "--noise-multiplier",
-    "order": "--order",
-}
-
-
+POINT_OPTIONS = ("sample_rate", "noise_multiplier", "order")
 # The curves of the other mechanisms cost seconds where the routes to log A cost milliseconds.
 CURVE_POINTS = 5
 VERDICTS = ("NO", "yes")
@@ -65,44 +60,62 @@ def _points(options: argparse.Namespace) -> list[Point]:
     from renyi.verify import random_points
 
     if options.random is not None:
-        for name, flag in POINT_OPTIONS.items():
+        for name in POINT_OPTIONS:
             if getattr(options, name) is not None:
+                flag = OPTIONS[name].flag
                 raise UsageError(f"--random excludes {flag}: it draws its own points")
         return list(random_points(options.random, options.seed or 0))
     if options.seed is not None:
         raise UsageError("--seed needs --random N (a whole number from 1 to 1000000)")
     runs.require(options, *POINT_OPTIONS)
-    return [
-        (float(q), float(sigma), float(order))
-        for q in options.sample_rate
-        for sigma in options.noise_multiplier
-        for order in options.order
-    ]
+    rates, noises, orders = (map(float, getattr(options, name)) for name in POINT_OPTIONS)
+    return list(product(rates, noises, orders))
 
 
-def _rows(result: Verification) -> tuple[list[Record], list[Record]]:
-    """Return what tables say of each route, and of each curve with its upper end as the value."""
+Rows = tuple[list[Record], list[Record]]
+
+
+def _rows(result: Verification) -> Rows:
+    """Return a record of each route, and of each curve with its upper end as the value."""
+    point = {"sample_rate": result.sample_rate, "noise_multiplier": result.noise_multiplier}
+    log_a, rdp = {"reference": result.log_a}, {"reference": result.rdp}
     routes = [
         {
+            **point,
+            "order": result.order,
+            **(rdp if route.route == "rdp" else log_a),
             **dataclasses.asdict(route),
-            "label": "rdp" if route.route == "rdp" else f"log A, {route.route}",
-            "proven": route.proven,
-            "verdict": VERDICTS[route.contained] if route.applies or not route.ok else "-",
-            "applies": route.applies,
         }
         for route in result.routes
     ]
     curves = [
         {
-            **dataclasses.asdict(curve),
-            "label": curve.curve,
+            **point,
+            "order": curve.order,
+            "reference": curve.reference,
+            "route": curve.curve,
             "value": curve.upper,
-            "proven": curve.proven,
-            "verdict": VERDICTS[curve.ok],
-            "applies": True,
+            "lower": curve.lower,
+            "upper": curve.upper,
+            "digits": curve.digits,
+            "contained": curve.ok,
+            "ok": curve.ok,
         }
         for curve in result.curves
     ]
+    return routes, curves
+
+
+def _shown(result: Verification) -> Rows:
+    """Return what tables say of each route and each curve."""
+    routes, curves = _rows(result)
+    for record, route in zip(routes, result.routes, strict=True):
+        record["label"] = "rdp" if route.route == "rdp" else f"log A, {route.route}"
+        record["verdict"] = VERDICTS[route.contained] if route.applies or not route.ok else "-"
+        record |= {"proven": route.proven, "applies": route.applies}
+    for record, curve in zip(curves, result.curves, strict=True):
+        record |= {"label": curve.curve, "verdict": VERDICTS[curve.ok]}
+        record |= {"proven": curve.proven, "applies": True}
     return routes, curves
 
 
@@ -114,10 +127,9 @@ def _print_point(result: Verification, digits: int) -> None:
     )
     print(f"log A, {digits}-digit mpmath   {result.log_a}")
     print(f"RDP,   {digits}-digit mpmath   {result.rdp}\n")
-    routes, curves = _rows(result)
-    output.print_table(
-        [_label("route"), Column("value", "value", _number_or_dash), *POINT_COLUMNS], routes
-    )
+    routes, curves = _shown(result)
+    value = Column("value", "value", lambda x: "-" if x != x else plain(x))
+    output.print_table([_label("route"), value, *POINT_COLUMNS], routes)
     print("\nRenyi-DP of other mechanisms of this noise (scale, or inverse of the largest loss)\n")
     columns = [Column("order", "order", plain), Column("value", "upper end", plain)]
     output.print_table([_label("mechanism"), *columns, *POINT_COLUMNS], curves)
@@ -125,7 +137,7 @@ def _print_point(result: Verification, digits: int) -> None:
 
 def _print_summary(results: Sequence[Verification], digits: int) -> None:
     print(f"{len(results)} points against {digits}-digit mpmath\n")
-    routes, curves = zip(*map(_rows, results), strict=True)
+    routes, curves = zip(*map(_shown, results), strict=True)
     output.print_table([_label("route"), *SUMMARY_COLUMNS], _summaries(routes))
     print("\nRenyi-DP of other mechanisms of the same noise, at some of the points\n")
     output.print_table([_label("mechanism"), *SUMMARY_COLUMNS], _summaries(filter(None, curves)))
@@ -164,42 +176,15 @@ def _print_data(
     options: argparse.Namespace, results: Sequence[Verification], violations: int
 ) -> None:
     if options.csv:
-        output.print_csv([record for result in results for record in _records(result)])
+        output.print_csv([row for result in results for rows in _rows(result) for row in rows])
         return
     facts = {"reference_digits": options.reference_digits, "violations": violations}
     found = [dataclasses.asdict(result) for result in results]
     output.print_json({"command": "verify", **facts, "results": found})
 
 
-def _records(result: Verification) -> Iterator[dict[str, object]]:
-    """Return a row a route, and one a curve with its upper end as the value."""
-    point = {"sample_rate": result.sample_rate, "noise_multiplier": result.noise_multiplier}
-    for route in result.routes:
-        yield {
-            **point,
-            "order": result.order,
-            "reference": result.rdp if route.route == "rdp" else result.log_a,
-            **dataclasses.asdict(route),
-        }
-    for curve in result.curves:
-        yield {
-            **point,
-            "order": curve.order,
-            "reference": curve.reference,
-            "route": curve.curve,
-            "value": curve.upper,
-            **{name: getattr(curve, name) for name in ("lower", "upper", "digits")},
-            "contained": curve.ok,
-            "ok": curve.ok,
-        }
-
-
 def _digits(value: float) -> str:
     return "-" if value != value else f"{value:.1f}"
-
-
-def _number_or_dash(value: float) -> str:
-    return "-" if value != value else plain(value)
 
 
 def _label(heading: str) -> Column:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from renyi._adjacency import ADJACENCIES
 from renyi.cli.options import (
     MAX_VALUES,
+    POISSON,
     HelpFormatter,
     Parser,
     UsageError,
@@ -387,6 +388,7 @@ def add_command(commands: argparse._SubParsersAction[Parser], spec: Command) -> 
     )
     command.prog = f"renyi {spec.name}"
     command.set_defaults(run=spec.run, parser=command)
+    command.set_defaults(sampling=POISSON, batch_limit=None, tuning_runs=None)
     if spec.sweep:
         command.set_defaults(accountant="rdp", adjacency=ADJACENCIES[0])
     add_options(command, *spec.arguments)

@@ -235,7 +235,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
 
 def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> None:
     given = [name for name in names if getattr(options, name) is not None]
-    given += ["sampling"] if runs.scheme_of(options) != POISSON else []
+    given += ["sampling"] if options.sampling != POISSON else []
     if given:
         raise UsageError(f"{flag} excludes --{given[0].replace('_', '-')}")
 

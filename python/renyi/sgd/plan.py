@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from renyi import matrix, mechanisms
 from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
 from renyi._fields import set_fields
 from renyi._validation import (
@@ -23,36 +24,8 @@ from renyi._validation import (
 )
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.calibration.runs import AccountantName, noise_for
-from renyi.matrix import (
-    BLT,
-    BallsInBins,
-    BandedInverse,
-    BandedToeplitz,
-    CyclicPoisson,
-    Dense,
-    FixedEpochs,
-    MinSeparation,
-    SquareRoot,
-    Strategy,
-    Tree,
-)
-from renyi.mechanisms import (
-    Composed,
-    Gaussian,
-    GroupSampled,
-    MatrixMechanism,
-    Mechanism,
-    MultivariateDiscreteGaussian,
-)
 from renyi.mechanisms.participation import Participation
-from renyi.samplers.basic import (
-    BatchSampler,
-    CyclicPoissonSampler,
-    FixedSizeSampler,
-    Indices,
-    PoissonSampler,
-    TruncatedPoissonSampler,
-)
+from renyi.samplers import basic
 from renyi.samplers.epochs import (
     BallsInBinsSampler,
     FixedOrderSampler,
@@ -84,11 +57,11 @@ _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = 
 }
 _REPLACED: tuple[Adjacency, ...] = ("replace_one", "zero_out")
 _SCHEMES: dict[Sampling, tuple[type[Any], tuple[Adjacency, ...]]] = {
-    "poisson": (PoissonSampler, ADJACENCIES),
-    "truncated_poisson": (TruncatedPoissonSampler, ADJACENCIES),
-    "cyclic_poisson": (CyclicPoissonSampler, ADJACENCIES),
+    "poisson": (basic.PoissonSampler, ADJACENCIES),
+    "truncated_poisson": (basic.TruncatedPoissonSampler, ADJACENCIES),
+    "cyclic_poisson": (basic.CyclicPoissonSampler, ADJACENCIES),
     "balls_in_bins": (BallsInBinsSampler, ADJACENCIES),
-    "fixed_size": (FixedSizeSampler, ("replace_one",)),
+    "fixed_size": (basic.FixedSizeSampler, ("replace_one",)),
     "shuffled": (ShuffledSampler, _REPLACED),
     "fixed_order": (FixedOrderSampler, _REPLACED),
     "min_separation": (MinSeparationSampler, _REPLACED),
@@ -172,7 +145,14 @@ def _grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, 
     return number, entries
 
 
-_STRATEGIES = (BandedToeplitz, BandedInverse, SquareRoot, BLT, Tree, Dense)
+_STRATEGIES = (
+    matrix.BandedToeplitz,
+    matrix.BandedInverse,
+    matrix.SquareRoot,
+    matrix.BLT,
+    matrix.Tree,
+    matrix.Dense,
+)
 
 
 def _check_strategy(plan: TrainingPlan) -> None:
@@ -204,30 +184,30 @@ def participation_in(plan: TrainingPlan) -> Participation:
     if plan.cycle_length is not None:
         limit, group = plan.batch_limit, plan.population // plan.cycle_length
         size = None if limit is None else group
-        return CyclicPoisson(plan.sample_rate, plan.cycle_length, limit, size)
+        return matrix.CyclicPoisson(plan.sample_rate, plan.cycle_length, limit, size)
     if plan.separation is not None:
-        return MinSeparation(plan.separation, plan.participations)
+        return matrix.MinSeparation(plan.separation, plan.participations)
     if plan.sampling == "balls_in_bins":
-        return BallsInBins(plan.batches_per_epoch)
-    return FixedEpochs(plan.batches_per_epoch)
+        return matrix.BallsInBins(plan.batches_per_epoch)
+    return matrix.FixedEpochs(plan.batches_per_epoch)
 
 
 ROUNDING_NOISE = 300.0  # over that of bins that are known, of the release of rounding errors
 
 
-def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanism:
+def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> mechanisms.Mechanism:
     """Return the mechanism of the whole run, or of one cycle of samples.
 
     Where bins are random, what rounding moves is accounted as a release of its own: no larger noise
     covers it where bins share nothing.
     """
     assert plan.strategy is not None
-    run = MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
+    run = mechanisms.MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
     if plan.sampling == "balls_in_bins":
-        return run + Gaussian(ROUNDING_NOISE * run.effective_noise_multiplier)
+        return run + mechanisms.Gaussian(ROUNDING_NOISE * run.effective_noise_multiplier)
     if plan.cycle_length is None:
         return run
-    return plan.sampler().mechanism(Gaussian(run.effective_noise_multiplier))
+    return plan.sampler().mechanism(mechanisms.Gaussian(run.effective_noise_multiplier))
 
 
 def _check_users(plan: TrainingPlan) -> None:
@@ -360,7 +340,7 @@ class TrainingPlan:
     dimension: int | None = None
     noise_schedule: Schedule | None = None
     clip_schedule: Schedule | None = None
-    strategy: Strategy | None = None
+    strategy: matrix.Strategy | None = None
     unit: Unit = "record"
     records_per_user: int | None = None
 
@@ -561,32 +541,34 @@ class TrainingPlan:
         return StepSettings(bound, noise, scale)
 
     @property
-    def step_mechanism(self) -> Mechanism:
+    def step_mechanism(self) -> mechanisms.Mechanism:
         """The mechanism of the first step, epoch or cycle, for an accountant."""
         return self.release(1)
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> mechanisms.Mechanism:
         """The mechanism of the whole run, for an accountant."""
         parts = self.releases_after(0, self.releases)
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0]
-        return Composed(*parts)
+        return mechanisms.Composed(*parts)
 
-    def release(self, step: int) -> Mechanism:
+    def release(self, step: int) -> mechanisms.Mechanism:
         """Return the mechanism of a step, or of the epoch, cycle or run that it is part of."""
         noise = self.at(step).noise_multiplier
         if self.strategy is not None:
             return _correlated_release(self, noise)
         if self.sampling in _KNOWN:
-            return self.sampler().mechanism(Gaussian(noise), self.steps)
-        base = Gaussian if self.grid is None else MultivariateDiscreteGaussian
+            return self.sampler().mechanism(mechanisms.Gaussian(noise), self.steps)
+        base = mechanisms.Gaussian if self.grid is None else mechanisms.MultivariateDiscreteGaussian
         record = self.sampler().mechanism(base(noise))
         if self.records_per_user is None:
             return record
-        return GroupSampled(Gaussian(noise), self.sample_rate, self.records_per_user)
+        return mechanisms.GroupSampled(
+            mechanisms.Gaussian(noise), self.sample_rate, self.records_per_user
+        )
 
-    def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
+    def releases_after(self, done: int, count: int) -> list[tuple[mechanisms.Mechanism, int]]:
         """Return the mechanisms of ``count`` releases after so many steps, and how often each."""
         if self.noise_schedule is None:
             return [(self.step_mechanism, count)]
@@ -604,7 +586,7 @@ class TrainingPlan:
         kind = accountant_named(accountant, self.grid is not None)
         return kind(adjacency=self.adjacency).compose(self.mechanism).get_epsilon(delta)
 
-    def sampler(self, *, generator: Any = None) -> BatchSampler:
+    def sampler(self, *, generator: Any = None) -> basic.BatchSampler:
         """Return a sampler that draws the batches of this run, ``steps`` of them."""
         settings: list[Any]
         if self.in_epochs:
@@ -624,10 +606,10 @@ class TrainingPlan:
         if self.sampling == "balls_in_bins" and self.strategy is not None:
             drawn["kept"] = True
         kind, _ = _SCHEMES[self.sampling]
-        sampler: BatchSampler = kind(self.population, *settings, **drawn)
+        sampler: basic.BatchSampler = kind(self.population, *settings, **drawn)
         sampler.steps = self.steps
         return sampler
 
-    def micro_batches(self, batch: Indices) -> Iterator[Indices]:
+    def micro_batches(self, batch: basic.Indices) -> Iterator[basic.Indices]:
         """Cut a batch of indices into ``accumulation`` parts, of which some may be empty."""
         yield from np.array_split(batch, self.accumulation)
