@@ -367,7 +367,7 @@ LEDGER_ACTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "import": ("add the data sets of such lines", ("json", "lines")),
     "check": (
         "exit code 3 if uses would not fit, or too little is left",
-        ("read_only", "json", "data_set", "asked", "uses", "min_remaining"),
+        ("read_only", "json", "data_set", "asked", "asked_uses", "min_remaining"),
     ),
 }
 """What is done with a ledger: in words, and its options after the file."""

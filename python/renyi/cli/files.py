@@ -24,7 +24,7 @@ def account(options: argparse.Namespace) -> int:
     """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
     from renyi.mechanisms.assumptions import assumptions_of
 
-    given, wanted = runs.given_and_wanted(options, "computed")
+    given, wanted = runs.given_and_wanted(options, "computed", "delta_from_zero")
     mechanism = read_mechanism(options.file)
     cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
     with output.waiting("certified bounds"):
@@ -135,6 +135,8 @@ RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs", 
 
 def report(options: argparse.Namespace) -> int:
     """Write a report to the files asked for, or as Markdown to the screen."""
+    if options.format is not None and (options.html or options.markdown):
+        raise UsageError("--format excludes --html and --markdown: it is of what is printed")
     with output.waiting("privacy statement"):
         made = _of_ledger(options) if options.ledger is not None else _of_run(options)
     texts = {options.html: made.to_html, options.markdown: made.to_markdown}
@@ -144,7 +146,7 @@ def report(options: argparse.Namespace) -> int:
     if made.certificate is not None:
         output.write_certificate(options.certificate, made.certificate)
     if not files:
-        print(getattr(made, f"to_{options.format}")().rstrip("\n"))
+        print(getattr(made, f"to_{options.format or 'markdown'}")().rstrip("\n"))
     for name in files:
         print(f"{made.headline}: {name}")
     return 0

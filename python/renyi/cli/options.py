@@ -439,9 +439,8 @@ OPTIONS = {
     "html": Option("--html FILE", "write one page that needs no network"),
     "format": Option(
         "--format",
-        "what is printed (default: markdown)",
+        "what is printed (default: markdown), without --html and --markdown",
         choices=("markdown", "html", "json", "registry", "yaml"),
-        default="markdown",
     ),
     "disclosure": Option("--disclosure FILE", "what only the publisher knows, as JSON"),
     "markdown": Option("--markdown FILE", "write Markdown (default: print it)"),
@@ -483,6 +482,7 @@ OPTIONS = {
     "charged": Option("mechanism MECHANISM", "file of JSON, or - for stdin"),
     "asked": Option("mechanism MECHANISM", "file of JSON, or - for stdin", nargs="?"),
     "uses": Option("--count N", "uses (default 1)", type=one(USES), default=1, dest="count"),
+    "asked_uses": Option("--count N", "uses (default 1)", type=one(USES), dest="count"),
     "reservation": Option("reservation NUMBER", None, type=one(COUNT)),
     "used": Option("used USED", None, type=one(COUNT_FROM_ZERO)),
     "note": Option("--note TEXT", "for the history", default=""),

@@ -103,12 +103,15 @@ def require(options: argparse.Namespace, *names: str) -> None:
             raise UsageError(f"{OPTIONS[name].flag} is required ({permitted_values(name)})")
 
 
-def given_and_wanted(options: argparse.Namespace, verb: str) -> tuple[str, str]:
-    """Return which of epsilon and delta is given, and the other one."""
+def given_and_wanted(
+    options: argparse.Namespace, verb: str, delta: str = "delta"
+) -> tuple[str, str]:
+    """Return which of epsilon and delta is given, and the other one; ``delta`` is the option's."""
     if options.epsilon is not None and options.delta is not None:
         raise UsageError(f"--epsilon excludes --delta: one is given, the other {verb}")
     if options.epsilon is None and options.delta is None:
-        raise UsageError(f"--delta is required ({permitted_values('delta')}), or --epsilon")
+        epsilon = f"--epsilon ({permitted_values('epsilon')})"
+        raise UsageError(f"--delta is required ({permitted_values(delta)}), or {epsilon}")
     return ("delta", "epsilon") if options.epsilon is None else ("epsilon", "delta")
 
 

@@ -58,7 +58,7 @@ _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = 
 _REPLACED: tuple[Adjacency, ...] = ("replace_one", "zero_out")
 _SCHEMES: dict[Sampling, tuple[type[Any], tuple[Adjacency, ...]]] = {
     "poisson": (basic.PoissonSampler, ADJACENCIES),
-    "truncated_poisson": (basic.TruncatedPoissonSampler, ADJACENCIES),
+    "truncated_poisson": (basic.PoissonSampler, ADJACENCIES),
     "cyclic_poisson": (basic.CyclicPoissonSampler, ADJACENCIES),
     "balls_in_bins": (BallsInBinsSampler, ADJACENCIES),
     "fixed_size": (basic.FixedSizeSampler, ("replace_one",)),
@@ -269,7 +269,7 @@ class TrainingPlan:
             rounded up to whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an
             integer.
         sampling: How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
-            `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins"
+            `PoissonSampler` too, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins"
             by `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement,
             "shuffled" by `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`, "min_separation"
             by `MinSeparationSampler`. No scheme is accounted as another.
@@ -588,24 +588,23 @@ class TrainingPlan:
 
     def sampler(self, *, generator: Any = None) -> basic.BatchSampler:
         """Return a sampler that draws the batches of this run, ``steps`` of them."""
-        settings: list[Any]
+        kind, _ = _SCHEMES[self.sampling]
+        drawn: dict[str, Any] = {"generator": generator}
         if self.in_epochs:
-            settings = [self.batches_per_epoch]
+            settings: list[Any] = [self.batches_per_epoch]
+            if self.sampling == "balls_in_bins":
+                drawn["kept"] = self.strategy is not None
+            elif self.sampling == "fixed_order":
+                drawn.clear()
         elif self.sampling == "fixed_size":
             settings = [self.batch_size]
         elif self.sampling == "min_separation":
             settings = [self.batch_size, self.separation]
-        else:
-            only = self.cycle_length or self.batch_limit
-            settings = [self.sample_rate, *([] if only is None else [only])]
-        drawn = {} if self.sampling == "fixed_order" else {"generator": generator}
-        if self.cycle_length is not None:
-            drawn["batch_limit"] = self.batch_limit
-        if self.sampling == "min_separation":
             drawn["participations"] = self.participations
-        if self.sampling == "balls_in_bins" and self.strategy is not None:
-            drawn["kept"] = True
-        kind, _ = _SCHEMES[self.sampling]
+        else:
+            cycle = [] if self.cycle_length is None else [self.cycle_length]
+            settings = [self.sample_rate, *cycle]
+            drawn["batch_limit"] = self.batch_limit
         sampler: basic.BatchSampler = kind(self.population, *settings, **drawn)
         sampler.steps = self.steps
         return sampler
