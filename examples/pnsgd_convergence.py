@@ -62,12 +62,7 @@ SHUFFLED = (
         -5.5182,
     ),
     Shuffled(
-        r"Gaussian, $\eta=0.02$",
-        NoisyDescent(0.02, LIPSCHITZ, 1.0),
-        100.0,
-        12.0,
-        {},
-        -5.5182,
+        r"Gaussian, $\eta=0.02$", NoisyDescent(0.02, LIPSCHITZ, 1.0), 100.0, 12.0, {}, -5.5182
     ),
 )
 ONLINE = (

@@ -50,16 +50,13 @@ def account(options: argparse.Namespace) -> int:
     if len(cells) == len(ACCOUNTANTS):
         _print_statement(options, min(known, key=lambda record: float(record[wanted])), wanted)
     output.print_facts("Assumes", assumptions_of(mechanism, options.adjacency))
-    output.print_facts(
-        "Computed",
-        {
-            _words(
-                record["accountant"]
-            ): f"{output.plain(record[f'{wanted}_lower'])} <= {wanted} <= "
-            f"{output.plain(record[f'{wanted}_upper'])} at {given} = {output.plain(record[given])}"
-            for record in known[: len(ACCOUNTANTS)]
-        },
-    )
+    computed = {}
+    for record in known[: len(ACCOUNTANTS)]:
+        low, high, at = (
+            output.plain(record[key]) for key in (f"{wanted}_lower", f"{wanted}_upper", given)
+        )
+        computed[_words(record["accountant"])] = f"{low} <= {wanted} <= {high} at {given} = {at}"
+    output.print_facts("Computed", computed)
     return 0
 
 
@@ -137,8 +134,11 @@ def report(options: argparse.Namespace) -> int:
     """Write a report to the files asked for, or as Markdown to the screen."""
     if options.format is not None and (options.html or options.markdown):
         raise UsageError("--format excludes --html and --markdown: it is of what is printed")
-    with output.waiting("privacy statement"):
-        made = _of_ledger(options) if options.ledger is not None else _of_run(options)
+    try:
+        with output.waiting("privacy statement"):
+            made = _of_ledger(options) if options.ledger is not None else _of_run(options)
+    except ImportError as error:
+        raise UsageError(f"--certificate: {error}") from None
     texts = {options.html: made.to_html, options.markdown: made.to_markdown}
     files = {name: text for name, text in texts.items() if name is not None}
     for name, text in files.items():  # all before a reader of what is printed may go away
@@ -173,21 +173,14 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     if options.dataset is None:
         raise UsageError("--ledger needs --dataset NAME")
     delta = None if options.delta is None else single(options, "delta")
+    facts = _facts(options)
     try:
         with opened_ledger(options.ledger) as ledger:
             return dataset_report(
-                ledger,
-                options.dataset,
-                delta=delta,
-                records=_records(options),
-                title=options.title,
-                certified=options.certificate is not None,
-                **_facts(options),
+                ledger, options.dataset, delta=delta, title=options.title, **facts
             )
     except LedgerError as error:
         raise UsageError(str(error)) from None
-    except ImportError as error:
-        raise UsageError(f"--certificate: {error}") from None
 
 
 def _of_run(options: argparse.Namespace) -> Report:
@@ -206,23 +199,19 @@ def _of_run(options: argparse.Namespace) -> Report:
         if len(run) != 1:
             raise UsageError(f"a report must be of one run, got {len(run)}")
         mechanism, count = runs.uses_of(options, run[0])
-    try:
-        return privacy_report(
-            mechanism,
-            count,
-            delta=single(options, "delta"),
-            adjacency=options.adjacency,
-            records=_records(options),
-            title=options.title or "Privacy statement",
-            dataset=options.dataset,
-            certified=options.certificate is not None,
-            **_facts(options),
-        )
-    except ImportError as error:
-        raise UsageError(f"--certificate: {error}") from None
+    return privacy_report(
+        mechanism,
+        count,
+        delta=single(options, "delta"),
+        adjacency=options.adjacency,
+        title=options.title or "Privacy statement",
+        dataset=options.dataset,
+        **_facts(options),
+    )
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what both kinds of reports are told alike."""
     from renyi.report import Disclosure
 
     told = None
@@ -231,8 +220,14 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
             told = Disclosure.from_json(read_text(options.disclosure, "--disclosure"))
         except (TypeError, ValueError) as error:
             raise UsageError(f"--disclosure: {error}") from None
+    size = None if options.dataset_size is None else int(single(options, "dataset_size"))
     facts = {"date": options.date, "author": options.author, "queries": options.query or ()}
-    return {**facts, "disclosure": told}
+    return {
+        **facts,
+        "disclosure": told,
+        "records": size,
+        "certified": options.certificate is not None,
+    }
 
 
 def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> None:
@@ -240,10 +235,6 @@ def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> N
     given += ["sampling"] if options.sampling != POISSON else []
     if given:
         raise UsageError(f"{flag} excludes --{given[0].replace('_', '-')}")
-
-
-def _records(options: argparse.Namespace) -> int | None:
-    return None if options.dataset_size is None else int(single(options, "dataset_size"))
 
 
 def single(options: argparse.Namespace, name: str) -> float:

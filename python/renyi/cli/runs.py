@@ -255,48 +255,29 @@ def price(options: argparse.Namespace, run: Mapping[str, Any], given: str, value
     The fields are the number, the bracket of its exact value, and the direction or order of it.
     """
     wanted = "epsilon" if given == "delta" else "delta"
+    ends = f"{wanted}_lower", f"{wanted}_upper"
+    record: Fields = {}
     if options.tuning_runs:
-        alone = headline(price(without_tuning(options), run, given, value), wanted)
-        return {f"{wanted}_of_one_run": alone, **_priced(options, run, wanted, value)}
-    return _priced(options, run, wanted, value)
-
-
-def _priced(
-    options: argparse.Namespace, run: Mapping[str, Any], wanted: str, value: float
-) -> Fields:
-    if options.accountant == "pld":
-        record = _by_curve(options, run, wanted, value)
-        number, order = None, None
-        if options.adjacency != "replace_one":
-            number, order = _by_order(renyi_accountant(options, run), wanted, value)
-        return {**record, f"{wanted}_rdp": number, "order": order}
-    account = renyi_accountant(options, run)
-    number, order = _by_order(account, wanted, value)
-    lower, upper = getattr(account, f"get_{wanted}_bounds")(value)
-    ends = {f"{wanted}_lower": float(lower), f"{wanted}_upper": float(upper)}
-    return {wanted: number, **ends, "order": order}
-
-
-def _by_curve(
-    options: argparse.Namespace, run: Mapping[str, Any], wanted: str, value: float
-) -> Fields:
-    bounds = getattr(curve_accountant(options, run), f"get_{wanted}_bounds")
-    direction = None
+        alone = price(without_tuning(options), run, given, value)
+        record[f"{wanted}_of_one_run"] = headline(alone, wanted)
+    number = order = None
+    if options.accountant == "rdp" or options.adjacency != "replace_one":
+        moments = renyi_accountant(options, run)
+        number, order = map(float, getattr(moments, f"get_{wanted}_and_order")(value))
+        order = order if math.isfinite(order) else None
+    if options.accountant == "rdp":
+        bounds = map(float, getattr(moments, f"get_{wanted}_bounds")(value))
+        return {**record, wanted: number, **dict(zip(ends, bounds, strict=True)), "order": order}
+    ask, direction = getattr(curve_accountant(options, run), f"get_{wanted}_bounds"), None
     if options.adjacency == "replace_one":
-        lower, upper = bounds(value)
+        lower, upper = ask(value)
     else:
-        remove, add = bounds(value, direction="remove"), bounds(value, direction="add")
+        remove, add = ask(value, direction="remove"), ask(value, direction="add")
         lower, upper = max(remove[0], add[0]), max(remove[1], add[1])
         worse = "remove" if remove[1] > add[1] else "add"
         direction = "both" if remove[1] == add[1] else worse
-    ends = {f"{wanted}_lower": lower, f"{wanted}_upper": upper}
-    return {wanted: upper, **ends, "direction": direction}
-
-
-def _by_order(account: RDPAccountant, wanted: str, value: float) -> tuple[float, float | None]:
-    """Return a number of Renyi-DP and its order; no order where none is finite."""
-    number, order = getattr(account, f"get_{wanted}_and_order")(value)
-    return float(number), float(order) if math.isfinite(order) else None
+    record |= {wanted: upper, ends[0]: lower, ends[1]: upper, "direction": direction}
+    return {**record, f"{wanted}_rdp": number, "order": order}
 
 
 def headline(record: Mapping[str, Any], wanted: str) -> float:

@@ -17,14 +17,7 @@ from renyi._locks import lock_freed_by_fork
 from renyi._refusal import refusal
 from renyi._search import largest_count
 from renyi._strict_json import check_names, read_number, written
-from renyi._validation import (
-    BETWEEN,
-    integer_of,
-    number_in,
-    probability_of,
-    real_of,
-    uses_of,
-)
+from renyi._validation import BETWEEN, integer_of, number_in, probability_of, real_of, uses_of
 from renyi.accountants import RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 

@@ -145,22 +145,13 @@ def _grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, 
     return number, entries
 
 
-_STRATEGIES = (
-    matrix.BandedToeplitz,
-    matrix.BandedInverse,
-    matrix.SquareRoot,
-    matrix.BLT,
-    matrix.Tree,
-    matrix.Dense,
-)
-
-
 def _check_strategy(plan: TrainingPlan) -> None:
     """Refuse a strategy of correlated noise unless the steps of a record are known to be apart."""
     strategy = plan.strategy
     if strategy is None:
         return
-    if type(strategy) not in _STRATEGIES:
+    kind: Any = type(strategy)
+    if not issubclass(kind, matrix.Strategy) or getattr(matrix, kind.__name__, None) is not kind:
         raise TypeError(
             f"strategy must be one of renyi.matrix, of no class of its own, got {strategy!r}"
         )
@@ -363,11 +354,6 @@ class TrainingPlan:
                 f"cycle_length must be such that groups of the population, {records}, hold a "
                 f"batch, {size}, got {cycle!r}"
             )
-        if cycle is not None and limit is not None and records % cycle:
-            raise ValueError(
-                f"cycle_length must be a divisor of the population, {records}, with a batch_limit, "
-                f"got {cycle!r}"
-            )
         apart = _only_with("min_separation", self.separation, "separation", scheme)
         if self.participations is not None and apart is None:
             raise ValueError(
@@ -375,36 +361,27 @@ class TrainingPlan:
                 f"got {self.participations!r} with {scheme!r}"
             )
         noise_range = FINITE_NON_NEGATIVE if spacing is None else FINITE_POSITIVE
-        records_of_user = self.records_per_user
-        if records_of_user is not None:
-            records_of_user = uses_of(records_of_user, "records_per_user", 1, 1000)
-        values = {
-            "population": records,
-            "batch_size": size,
-            "noise_multiplier": number_in(self.noise_multiplier, "noise_multiplier", noise_range),
-            "steps": _steps_of(self.steps, epochs, records, size, scheme),
-            "batch_limit": None if limit is None else min(limit, records),
-            "cycle_length": cycle,
-            "separation": apart,
-            "participations": self.participations,
-            "max_grad_norm": bound,
-            "accumulation": integer_of(self.accumulation, "accumulation", 1),
-            "adjacency": _adjacency_for(
-                self.adjacency,
-                scheme,
-                spacing is not None,
-                cut=cycle is not None and limit is not None,
-            ),
-            "grid_spacing": spacing,
-            "dimension": entries,
-            "unit": one_of(self.unit, "unit", ("record", "user")),
-            "records_per_user": records_of_user,
-            **{
-                name: checked_schedule(getattr(self, name), name, positive=True)
-                for name in ("noise_schedule", "clip_schedule")
-            },
-        }
-        set_fields(self, **values)
+        most, cut = self.records_per_user, cycle is not None and limit is not None
+        set_fields(
+            self,
+            population=records,
+            batch_size=size,
+            noise_multiplier=number_in(self.noise_multiplier, "noise_multiplier", noise_range),
+            steps=_steps_of(self.steps, epochs, records, size, scheme),
+            batch_limit=None if limit is None else min(limit, records),
+            cycle_length=cycle,
+            separation=apart,
+            max_grad_norm=bound,
+            accumulation=integer_of(self.accumulation, "accumulation", 1),
+            adjacency=_adjacency_for(self.adjacency, scheme, spacing is not None, cut=cut),
+            grid_spacing=spacing,
+            dimension=entries,
+            unit=one_of(self.unit, "unit", ("record", "user")),
+            records_per_user=None if most is None else uses_of(most, "records_per_user", 1, 1000),
+        )
+        for name in ("noise_schedule", "clip_schedule"):
+            schedule = checked_schedule(getattr(self, name), name, positive=True)
+            set_fields(self, **{name: schedule})
         _check_schedules(self)
         _check_strategy(self)
         _check_users(self)
