@@ -172,7 +172,7 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     _refuse(options, "--ledger", ("mechanism", "count", *RUN_ONLY))
     if options.dataset is None:
         raise UsageError("--ledger needs --dataset NAME")
-    delta = None if options.delta is None else single(options, "delta")
+    delta = None if options.delta is None else runs.single(options, "delta")
     facts = _facts(options)
     try:
         with opened_ledger(options.ledger) as ledger:
@@ -193,16 +193,11 @@ def _of_run(options: argparse.Namespace) -> Report:
     else:
         if options.count is not None:
             raise UsageError("--count needs --mechanism: the uses of a run are its --steps")
-        runs.require(options, "noise_multiplier")
-        single(options, "noise_multiplier")
-        run = runs.every(options)
-        if len(run) != 1:
-            raise UsageError(f"a report must be of one run, got {len(run)}")
-        mechanism, count = runs.uses_of(options, run[0])
+        mechanism, count = runs.uses_of(options, runs.one_run(options, "a report must be of"))
     return privacy_report(
         mechanism,
         count,
-        delta=single(options, "delta"),
+        delta=runs.single(options, "delta"),
         adjacency=options.adjacency,
         title=options.title or "Privacy statement",
         dataset=options.dataset,
@@ -220,7 +215,7 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
             told = Disclosure.from_json(read_text(options.disclosure, "--disclosure"))
         except (TypeError, ValueError) as error:
             raise UsageError(f"--disclosure: {error}") from None
-    size = None if options.dataset_size is None else int(single(options, "dataset_size"))
+    size = None if options.dataset_size is None else int(runs.single(options, "dataset_size"))
     facts = {"date": options.date, "author": options.author, "queries": options.query or ()}
     return {
         **facts,
@@ -235,11 +230,3 @@ def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> N
     given += ["sampling"] if options.sampling != POISSON else []
     if given:
         raise UsageError(f"{flag} excludes --{given[0].replace('_', '-')}")
-
-
-def single(options: argparse.Namespace, name: str) -> float:
-    """Return the only value of an option."""
-    values = getattr(options, name)
-    if len(values) != 1:
-        raise UsageError(f"--{name.replace('_', '-')} must be one number, got {len(values)}")
-    return float(values[0])

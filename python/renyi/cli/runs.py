@@ -197,6 +197,24 @@ def every(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]
     ]
 
 
+def single(options: argparse.Namespace, name: str) -> float:
+    """Return the only value of an option."""
+    values = getattr(options, name)
+    if len(values) != 1:
+        raise UsageError(f"--{name.replace('_', '-')} must be one number, got {len(values)}")
+    return float(values[0])
+
+
+def one_run(options: argparse.Namespace, said: str) -> Fields:
+    """Return the only run that is described; ``said`` begins the message where there are more."""
+    require(options, "noise_multiplier")
+    single(options, "noise_multiplier")
+    found = every(options)
+    if len(found) != 1:
+        raise UsageError(f"{said} one run, got {len(found)}")
+    return found[0]
+
+
 def check_method(options: argparse.Namespace) -> None:
     """Refuse options of one accountant beside the other, and set the default conversion."""
     if options.accountant == "pld":
