@@ -72,7 +72,6 @@ with atheris.instrument_imports(include=["renyi"]) if atheris else contextlib.nu
         FixedSizeSampler,
         PoissonSampler,
         ShuffledSampler,
-        TruncatedPoissonSampler,
     )
     from renyi.sgd import DPSGD, Adam, QuantileClipNorm, Schedule, TrainingPlan
 
@@ -174,7 +173,7 @@ def source(seed=1):
 
 def samplers():
     yield PoissonSampler(100, 0.1, generator=source())
-    yield TruncatedPoissonSampler(100, 0.1, 12, generator=source())
+    yield PoissonSampler(100, 0.1, batch_limit=12, generator=source())
     yield FixedSizeSampler(100, 10, generator=source())
     yield ShuffledSampler(100, 10, generator=source())
     yield BallsInBinsSampler(100, 4, generator=source())

@@ -14,11 +14,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from examples._program import program
 from examples._text import Tokens, docstrings, reference
 from examples._transformer import Array, Transformer
 
@@ -92,33 +92,43 @@ def train(
     return Run(optimizer, float(model.losses(held_out).mean()), speed)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "adapters",
+    "Adapt a small language model to private text with a given guarantee.",
+    {
+        "--epsilon": (3.0, "target"),
+        "--delta": (1e-5, "target"),
+        "--epochs": (1.0, "passes over the private records"),
+        "--batch-size": (128, "expected size of a Poisson batch"),
+        "--learning-rate": (1e-2, "of Adam"),
+        "--max-grad-norm": (0.5, "clipping norm"),
+        "--rank": (8, "of the adapters"),
+        "--width": (64, "of the transformer"),
+        "--public-steps": (300, "on public text, before"),
+        "--seed": (0, "of weights and split; never of the noise"),
+    },
+)
+def main(options: argparse.Namespace) -> None:
     """Run the program and return its exit code.
 
     >>> main(["--epochs", "-1"])
     2
     """
-    options = _parser().parse_args(argv)
-    try:
-        records, held_out = split(docstrings(LENGTH + 1), options.seed)
-        plan = TrainingPlan.calibrated(
-            options.epsilon,
-            options.delta,
-            population=len(records),
-            batch_size=options.batch_size,
-            epochs=options.epochs,
-            max_grad_norm=options.max_grad_norm,
-        )
-        model = Transformer(options.seed, width=options.width, length=LENGTH)
-        pretrain(model, reference(), options.public_steps, options.seed)
-        adapted = model.adapt(options.rank, options.seed)
-        before = float(model.losses(held_out).mean())
-        run = train(model, adapted, records, held_out, plan, options.learning_rate)
-    except (TypeError, ValueError) as error:
-        print(f"adapters: error: {error}", file=sys.stderr)
-        return 2
+    records, held_out = split(docstrings(LENGTH + 1), options.seed)
+    plan = TrainingPlan.calibrated(
+        options.epsilon,
+        options.delta,
+        population=len(records),
+        batch_size=options.batch_size,
+        epochs=options.epochs,
+        max_grad_norm=options.max_grad_norm,
+    )
+    model = Transformer(options.seed, width=options.width, length=LENGTH)
+    pretrain(model, reference(), options.public_steps, options.seed)
+    adapted = model.adapt(options.rank, options.seed)
+    before = float(model.losses(held_out).mean())
+    run = train(model, adapted, records, held_out, plan, options.learning_rate)
     _report(model, adapted, before, run, options.delta)
-    return 0
 
 
 def _report(
@@ -137,26 +147,6 @@ def _report(
         f"({round_up(run.optimizer.get_epsilon(delta))}, {decimal_of(delta)})-DP, "
         f"{run.records_per_second:,.0f} records per second of processor time"
     )
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.adapters",
-        description="Adapt a small language model to private text with a given guarantee.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--epsilon", type=float, default=3.0, help="target")
-    add("--delta", type=float, default=1e-5, help="target")
-    add("--epochs", type=float, default=1.0, help="passes over the private records")
-    add("--batch-size", type=int, default=128, help="expected size of a Poisson batch")
-    add("--learning-rate", type=float, default=1e-2, help="of Adam")
-    add("--max-grad-norm", type=float, default=0.5, help="clipping norm")
-    add("--rank", type=int, default=8, help="of the adapters")
-    add("--width", type=int, default=64, help="of the transformer")
-    add("--public-steps", type=int, default=300, help="on public text, before")
-    add("--seed", type=int, default=0, help="of weights and split; never of the noise")
-    return parser
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from examples._program import program
 
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
@@ -118,22 +118,30 @@ def _log_ratio(x: float, rate: float, sigma: float) -> float:
     return float(np.logaddexp(kept, math.log(rate) + exponent))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "audit",
+    "Attack DP-SGD with the worst record, and bound epsilon from below.",
+    {
+        "--noise-multiplier": (1.0, "of the run"),
+        "--sample-rate": (0.25, "of the run; taken as one over an integer"),
+        "--steps": (10, "of the run"),
+        "--delta": (0.1, "at which epsilon is compared"),
+        "--runs": (20_000, "with the record, and as many without"),
+        "--confidence": (0.95, "of the lower bound"),
+        "--plot": (None, "draw the errors of the attack, as .png or .svg"),
+    },
+)
+def main(options: argparse.Namespace) -> int:
     """Run the program and return its exit code: 1 if the reported epsilon is refuted.
 
     >>> main(["--runs", "0"])
     2
     """
-    options = _parser().parse_args(argv)
-    try:
-        if not 0.0 < options.sample_rate <= 1.0:
-            raise ValueError(f"sample_rate must be a number in (0, 1], got {options.sample_rate}")
-        figure = figure_for(options.plot)
-        plan = _plan(options)
-        found = audit(plan, options.delta, options.runs, confidence=options.confidence)
-    except (ImportError, TypeError, ValueError) as error:
-        print(f"audit: error: {error}", file=sys.stderr)
-        return 2
+    if not 0.0 < options.sample_rate <= 1.0:
+        raise ValueError(f"sample_rate must be a number in (0, 1], got {options.sample_rate}")
+    figure = figure_for(options.plot)
+    plan = _plan(options)
+    found = audit(plan, options.delta, options.runs, confidence=options.confidence)
     print(
         f"{plan.steps} steps at sampling rate {plan.sample_rate:g}, noise multiplier "
         f"{plan.noise_multiplier:g}, delta {decimal_of(options.delta)}\n"
@@ -153,23 +161,6 @@ def _plan(options: argparse.Namespace) -> TrainingPlan:
     """Return a plan of batches of one record."""
     records = round(1.0 / options.sample_rate)
     return TrainingPlan(records, 1, noise_multiplier=options.noise_multiplier, steps=options.steps)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.audit",
-        description="Attack DP-SGD with the worst record, and bound epsilon from below.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--noise-multiplier", type=float, default=1.0, help="of the run")
-    add("--sample-rate", type=float, default=0.25, help="of the run; taken as one over an integer")
-    add("--steps", type=int, default=10, help="of the run")
-    add("--delta", type=float, default=0.1, help="at which epsilon is compared")
-    add("--runs", type=int, default=20_000, help="with the record, and as many without")
-    add("--confidence", type=float, default=0.95, help="of the lower bound")
-    add("--plot", metavar="FILE", help="draw the errors of the attack, as .png or .svg")
-    return parser
 
 
 if __name__ == "__main__":

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from examples._classifiers import LogisticRegression
 from examples._data import digits
+from examples._program import program
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
 from renyi._figure import figure_for
@@ -81,36 +82,40 @@ def train(
     return Audited(accuracy, OneRun(scores, inside))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "audit_digits",
+    "Train a classifier of handwritten digits privately, and audit the same run.",
+    {
+        "--epsilon": (3.0, "target"),
+        "--delta": (1e-5, "target"),
+        "--canaries": (1000, "each in the run by the toss of a coin"),
+        "--noise-share": (1.0, "of the noise reported that is drawn"),
+        "--epochs": (20.0, "passes over the data"),
+        "--batch-size": (256, "expected size of a Poisson batch"),
+        "--learning-rate": (0.5, "of gradient descent"),
+        "--seed": (0, "of the split; never of coins or noise"),
+        "--plot": (None, "draw what the audit would have found (.png, .svg)"),
+    },
+)
+def main(options: argparse.Namespace) -> int:
     """Run the program and return its exit code: 1 if what is reported is refuted.
 
     >>> main(["--canaries", "0"])
     2
     """
-    options = _parser().parse_args(argv)
-    try:
-        figure = figure_for(options.plot)
-        canaries = integer_of(options.canaries, "canaries", 4)
-        share = number_in(options.noise_share, "--noise-share", FINITE_POSITIVE)
-        plan = TrainingPlan.calibrated(
-            options.epsilon,
-            options.delta,
-            population=len(digits(options.seed).train) + canaries,
-            batch_size=options.batch_size,
-            epochs=options.epochs,
-            max_grad_norm=0.5,
-        )
-        real = TrainingPlan(
-            plan.population,
-            options.batch_size,
-            noise_multiplier=plan.noise_multiplier * share,
-            steps=plan.steps,
-            max_grad_norm=0.5,
-        )
-        found = train(real, canaries, options.learning_rate, options.seed)
-    except (ImportError, TypeError, ValueError) as error:
-        print(f"audit_digits: error: {error}", file=sys.stderr)
-        return 2
+    figure = figure_for(options.plot)
+    canaries = integer_of(options.canaries, "canaries", 4)
+    share = number_in(options.noise_share, "--noise-share", FINITE_POSITIVE)
+    plan = TrainingPlan.calibrated(
+        options.epsilon,
+        options.delta,
+        population=len(digits(options.seed).train) + canaries,
+        batch_size=options.batch_size,
+        epochs=options.epochs,
+        max_grad_norm=0.5,
+    )
+    real = replace(plan, noise_multiplier=plan.noise_multiplier * share)
+    found = train(real, canaries, options.learning_rate, options.seed)
     refuted = _report(plan, found, options)
     if figure is not None:
         truths = [_claim(plan, plan.noise_multiplier * share) for share in TRUTHS]
@@ -145,25 +150,6 @@ def _report(plan: TrainingPlan, found: Audited, options: argparse.Namespace) -> 
         f"{round_up(reported)} {verdict} (p-value {round_up(found.audit.p_value(claim))})."
     )
     return refuted
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.audit_digits",
-        description="Train a classifier of handwritten digits privately, and audit the same run.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--epsilon", type=float, default=3.0, help="target")
-    add("--delta", type=float, default=1e-5, help="target")
-    add("--canaries", type=int, default=1000, help="each in the run by the toss of a coin")
-    add("--noise-share", type=float, default=1.0, help="of the noise reported that is drawn")
-    add("--epochs", type=float, default=20.0, help="passes over the data")
-    add("--batch-size", type=int, default=256, help="expected size of a Poisson batch")
-    add("--learning-rate", type=float, default=0.5, help="of gradient descent")
-    add("--seed", type=int, default=0, help="of the split; never of coins or noise")
-    add("--plot", metavar="FILE", help="draw what the audit would have found (.png, .svg)")
-    return parser
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from renyi import FixedSizeSampled, Gaussian, PLDAccountant
+from renyi._search import largest_count
 from renyi.theory.comparison import compare
 
 DELTA = 1e-5
@@ -63,22 +64,16 @@ def _rounded(value: float, towards: Callable[[float], int]) -> str:
 
 def last_steps(noise: float, rate: float, first: str, second: str) -> int:
     """Return up to how many steps, from one step on, the first method is the smaller."""
-    low, high = 1, 10_000
-    while high - low > 1:
-        middle = (low + high) // 2
-        less = by(noise, rate, middle, first) < by(noise, rate, middle, second)
-        low, high = (middle, high) if less else (low, middle)
-    return low
+    return largest_count(
+        lambda steps: by(noise, rate, steps, first) < by(noise, rate, steps, second), 1, 10_000
+    )
 
 
 def largest_noise(rate: float, first: str, second: str) -> float:
     """Return up to which noise the first method is the smaller after an epoch, rounded down."""
-    steps, low, high = round(1 / rate), 50, 1000
-    while high - low > 1:
-        middle = (low + high) // 2
-        less = by(middle / 100, rate, steps, first) < by(middle / 100, rate, steps, second)
-        low, high = (middle, high) if less else (low, middle)
-    return low / 100
+    run = rate, round(1 / rate)
+    found = largest_count(lambda s: by(s / 100, *run, first) < by(s / 100, *run, second), 50, 1000)
+    return found / 100
 
 
 def crossings(noise: float, rate: float, last: int) -> tuple[int, int]:

@@ -183,12 +183,10 @@ def _fixed_size(mechanism: Mechanism, orders: Array) -> Array:
 
 def draw(path: str, counts: tuple[int, ...] = COUNTS) -> None:
     """Draw all panels into a file."""
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, grid = plt.subplots(4, 3, figsize=(14.0, 16.0), layout="constrained")
+    figure = Figure(figsize=(14.0, 16.0), layout="constrained")
+    grid = figure.subplots(4, 3)
     for k, (title, mechanism) in enumerate(PANELS):
         above, below = grid[2 * (k // 3), k % 3], grid[2 * (k // 3) + 1, k % 3]
         _draw_panel(above, SHOWN, divergences(mechanism))
@@ -204,7 +202,6 @@ def draw(path: str, counts: tuple[int, ...] = COUNTS) -> None:
         lines |= {str(line.get_label()): line for line in axes.get_lines()}
     figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=4)
     figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
 def _draw_panel(axes: Any, x: Any, curves: dict[str, Array]) -> None:

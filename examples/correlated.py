@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from examples._classifiers import LogisticRegression
 from examples._data import Split, digits
+from examples._program import program
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
@@ -99,57 +100,47 @@ def _accuracy(data: Split, plan: TrainingPlan, learning_rate: float) -> float:
     return model.accuracy(data.test, data.test_labels)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "correlated",
+    "One pass over digits in fixed order, with independent and correlated noise.",
+    {
+        "--epsilon": ([1.0, 3.0, 8.0], "targets"),
+        "--delta": (1e-5, "target"),
+        "--epochs": (1, "passes, all in the same order"),
+        "--batch-size": (8, "records to a step"),
+        "--buffers": (3, "of the buffered linear Toeplitz matrix"),
+        "--learning-rate": ([0.1, 0.2, 0.4, 0.8], "to choose of"),
+        "--max-grad-norm": (0.5, "clipping norm"),
+        "--repeats": (10, "runs of each"),
+        "--seed": (0, "of order and split; never of the noise"),
+    },
+)
+def main(options: argparse.Namespace) -> None:
     """Run the program and return its exit code.
 
     >>> main(["--epochs", "0"])
     2
     """
-    options = _parser().parse_args(argv)
-    try:
-        data = digits(options.seed)
-        for epsilon in options.epsilon:
-            results = compare(
-                data,
-                epsilon,
-                options.delta,
-                batch_size=options.batch_size,
-                epochs=options.epochs,
-                buffers=options.buffers,
-                learning_rates=options.learning_rate,
-                max_grad_norm=options.max_grad_norm,
-                repeats=options.repeats,
+    data = digits(options.seed)
+    for epsilon in options.epsilon:
+        results = compare(
+            data,
+            epsilon,
+            options.delta,
+            batch_size=options.batch_size,
+            epochs=options.epochs,
+            buffers=options.buffers,
+            learning_rates=options.learning_rate,
+            max_grad_norm=options.max_grad_norm,
+            repeats=options.repeats,
+        )
+        for row in results:
+            print(
+                f"epsilon {round_up(row.epsilon)}, delta {decimal_of(options.delta)}: "
+                f"{row.name:<12} "
+                f"noise of z {row.noise_multiplier:7.3f}, "
+                f"accuracy {row.accuracy:.1%} +- {row.deviation:.1%}"
             )
-            for row in results:
-                print(
-                    f"epsilon {round_up(row.epsilon)}, delta {decimal_of(options.delta)}: "
-                    f"{row.name:<12} "
-                    f"noise of z {row.noise_multiplier:7.3f}, "
-                    f"accuracy {row.accuracy:.1%} +- {row.deviation:.1%}"
-                )
-    except (ImportError, TypeError, ValueError) as error:
-        print(f"correlated: error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.correlated",
-        description="One pass over digits in fixed order, with independent and correlated noise.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--epsilon", type=float, nargs="+", default=[1.0, 3.0, 8.0], help="targets")
-    add("--delta", type=float, default=1e-5, help="target")
-    add("--epochs", type=int, default=1, help="passes, all in the same order")
-    add("--batch-size", type=int, default=8, help="records to a step")
-    add("--buffers", type=int, default=3, help="of the buffered linear Toeplitz matrix")
-    add("--learning-rate", type=float, nargs="+", default=[0.1, 0.2, 0.4, 0.8], help="to choose of")
-    add("--max-grad-norm", type=float, default=0.5, help="clipping norm")
-    add("--repeats", type=int, default=10, help="runs of each")
-    add("--seed", type=int, default=0, help="of order and split; never of the noise")
-    return parser
 
 
 if __name__ == "__main__":

@@ -20,15 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from renyi.matrix import (
-    BLT,
-    BallsInBins,
-    BandedToeplitz,
-    CyclicPoisson,
-    FixedEpochs,
-    Tree,
-    priced,
-)
+from renyi.matrix import BLT, BallsInBins, BandedToeplitz, CyclicPoisson, FixedEpochs, Tree, priced
 
 STEPS, DELTA = 2048, 1e-6
 BATCHES = (16, 128, 1024)  # to an epoch

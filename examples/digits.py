@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from examples._classifiers import CLASSIFIERS, Classifier
 from examples._data import Split, digits
+from examples._program import program
 
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
@@ -80,19 +80,29 @@ def train(
     return run._replace(images_per_second=images / seconds)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "digits",
+    "Train classifiers of handwritten digits with a given privacy guarantee.",
+    {
+        "--model": ("both", "what to train", [*CLASSIFIERS, "both"]),
+        "--epsilon": (1.0, "target"),
+        "--delta": (1e-5, "target"),
+        "--epochs": (20.0, "passes over the data"),
+        "--batch-size": (256, "expected size of a Poisson batch"),
+        "--learning-rate": (2.0, "of gradient descent"),
+        "--max-grad-norm": (0.5, "clipping norm"),
+        "--seed": (0, "of split and first weights; never of the noise"),
+        "--plot": (None, "save accuracy and epsilon over steps (.png, .svg)"),
+    },
+)
+def main(options: argparse.Namespace) -> None:
     """Run the program and return its exit code.
 
     >>> main(["--epochs", "-1"])
     2
     """
-    options = _parser().parse_args(argv)
-    try:
-        figure = figure_for(options.plot)
-        runs = _runs(options)
-    except (ImportError, TypeError, ValueError) as error:
-        print(f"digits: error: {error}", file=sys.stderr)
-        return 2
+    figure = figure_for(options.plot)
+    runs = _runs(options)
     for run in runs:
         _report(run, options.delta)
     if len(runs) > 1:
@@ -102,7 +112,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if figure is not None:
         _draw(figure, runs, options.delta)
         figure.savefig(options.plot, dpi=150)
-    return 0
 
 
 def _runs(options: argparse.Namespace) -> list[Run]:
@@ -141,25 +150,6 @@ def _draw(figure: Any, runs: list[Run], delta: float) -> None:
     left.set(xlabel="steps", ylabel="accuracy, held-out images", ylim=(0.0, 1.0))
     right.set(ylabel=f"ε at δ = {decimal_of(delta)}", ylim=(0.0, None))
     left.legend(handles=[*left.get_lines(), *right.get_lines()], loc="lower right")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.digits",
-        description="Train classifiers of handwritten digits with a given privacy guarantee.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--model", choices=[*CLASSIFIERS, "both"], default="both", help="what to train")
-    add("--epsilon", type=float, default=1.0, help="target")
-    add("--delta", type=float, default=1e-5, help="target")
-    add("--epochs", type=float, default=20.0, help="passes over the data")
-    add("--batch-size", type=int, default=256, help="expected size of a Poisson batch")
-    add("--learning-rate", type=float, default=2.0, help="of gradient descent")
-    add("--max-grad-norm", type=float, default=0.5, help="clipping norm")
-    add("--seed", type=int, default=0, help="of split and first weights; never of the noise")
-    add("--plot", metavar="FILE", help="save accuracy and epsilon over steps (.png, .svg)")
-    return parser
 
 
 if __name__ == "__main__":

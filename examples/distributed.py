@@ -21,19 +21,18 @@ from __future__ import annotations
 import argparse
 import operator
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from examples._classifiers import LogisticRegression
 from examples._data import Split, digits
+from examples._program import cluster, program
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
-from renyi._validation import decimal_of, integer_of
+from renyi._validation import decimal_of
 from renyi.samplers import PoissonSampler
 from renyi.sgd import DPSGD, SGD, ClippedSum, TrainingPlan
 
@@ -100,63 +99,36 @@ def train(
     return classifier, optimizer
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "distributed",
+    "Train a classifier of digits privately on several processes, with Dask.",
+    {
+        "--workers": (2, "processes of a cluster on this machine"),
+        "--epsilon": (1.0, "target"),
+        "--delta": (1e-5, "target"),
+        "--epochs": (20.0, "passes over the data"),
+        "--learning-rate": (2.0, "of gradient descent"),
+        "--seed": (0, "of the split of the data; never of the noise"),
+    },
+)
+def main(options: argparse.Namespace) -> None:
     """Run the program on a cluster of this machine and return its exit code."""
-    options = _parser().parse_args(argv)
-    try:
-        distributed = _dask()
-        integer_of(options.workers, "workers", 1)
-        data = digits(options.seed)
-        plan = TrainingPlan.calibrated(
-            options.epsilon,
-            options.delta,
-            population=len(data.train),
-            batch_size=256,
-            epochs=options.epochs,
-            max_grad_norm=0.5,
-        )
-    except (ImportError, TypeError, ValueError) as error:
-        print(f"distributed: error: {error}", file=sys.stderr)
-        return 2
-    with (
-        distributed.LocalCluster(
-            n_workers=options.workers, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    data = digits(options.seed)
+    plan = TrainingPlan.calibrated(
+        options.epsilon,
+        options.delta,
+        population=len(data.train),
+        batch_size=256,
+        epochs=options.epochs,
+        max_grad_norm=0.5,
+    )
+    with cluster(options.workers) as client:
         classifier, optimizer = train(client, data, plan, options.learning_rate)
     accuracy = classifier.accuracy(data.test, data.test_labels)
     print(
         f"{options.workers} workers: accuracy {accuracy:.1%} of held-out images, "
         f"({round_up(optimizer.get_epsilon(options.delta))}, {decimal_of(options.delta)})-DP"
     )
-    return 0
-
-
-def _dask() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError:
-        raise ImportError(
-            "this program needs Dask, which is not installed: "
-            'python -m pip install "dask[distributed]"'
-        ) from None
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.distributed",
-        description="Train a classifier of digits privately on several processes, with Dask.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--workers", type=int, default=2, help="processes of a cluster on this machine")
-    add("--epsilon", type=float, default=1.0, help="target")
-    add("--delta", type=float, default=1e-5, help="target")
-    add("--epochs", type=float, default=20.0, help="passes over the data")
-    add("--learning-rate", type=float, default=2.0, help="of gradient descent")
-    add("--seed", type=int, default=0, help="of the split of the data; never of the noise")
-    return parser
 
 
 if __name__ == "__main__":

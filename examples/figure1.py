@@ -108,12 +108,10 @@ def right_panel(count: int = 400) -> tuple[Array, Array, Array]:
 
 def draw(path: str) -> None:
     """Draw both panels into a file."""
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(11.0, 4.5), layout="constrained")
+    figure = Figure(figsize=(11.0, 4.5), layout="constrained")
+    left, right = figure.subplots(1, 2)
     _draw_left(left)
     orders, exact, bound = right_panel()
     right.loglog(orders, exact, label="exact")
@@ -133,7 +131,6 @@ def draw(path: str) -> None:
     )
     right.legend()
     figure.savefig(path, dpi=150)
-    plt.close(figure)
 
 
 def _draw_left(axes: Any) -> None:

@@ -19,16 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi import (
-    Gaussian,
-    Gumbel,
-    Laplace,
-    PLDAccountant,
-    PoissonSampled,
-    Skellam,
-    Staircase,
-    pairs,
-)
+import renyi
 from renyi.mechanisms import Mechanism, PrivacyLoss
 
 DELTAS = (1e-5, 1e-10)
@@ -66,20 +57,20 @@ class Noise(NamedTuple):
         scale = self.scale * deviation
         match self.name.split()[0]:
             case "Gaussian":
-                return Gaussian(scale)
+                return renyi.Gaussian(scale)
             case "Laplace":
-                return Laplace(scale)
+                return renyi.Laplace(scale)
             case "Gumbel":
-                return Gumbel(scale)
+                return renyi.Gumbel(scale)
             case "logistic":
-                return PrivacyLoss(pairs.LogisticPair(scale))
+                return PrivacyLoss(renyi.pairs.LogisticPair(scale))
             case "Skellam":
-                return Skellam(deviation**2)
+                return renyi.Skellam(deviation**2)
             case "staircase":
                 return staircase(deviation)
             case "Student":
-                return PrivacyLoss(pairs.StudentTPair(self.shape, scale))
-        return PrivacyLoss(pairs.GeneralisedGaussianPair(self.shape, scale))
+                return PrivacyLoss(renyi.pairs.StudentTPair(self.shape, scale))
+        return PrivacyLoss(renyi.pairs.GeneralisedGaussianPair(self.shape, scale))
 
 
 def student(degrees: float, style: str) -> Noise:
@@ -102,7 +93,7 @@ def staircase_variance(epsilon: float, gamma: float) -> float:
     return (above * first + below * second) / (above + below)
 
 
-def staircase(deviation: float) -> Staircase:
+def staircase(deviation: float) -> renyi.Staircase:
     """Return the staircase noise of this deviation that has the least epsilon."""
 
     def best(epsilon: float) -> float:
@@ -116,7 +107,7 @@ def staircase(deviation: float) -> Staircase:
         middle = 0.5 * (low + high)
         wide = staircase_variance(middle, best(middle)) > deviation**2
         low, high = (middle, high) if wide else (low, middle)
-    return Staircase(high, best(high))
+    return renyi.Staircase(high, best(high))
 
 
 def generalised(shape: float, style: str) -> Noise:
@@ -148,8 +139,8 @@ def epsilons(
     """Return the epsilon of a release at each delta, to a relative error of delta of about rtol."""
     mechanism = noise.mechanism(release.deviation)
     if release.rate < 1.0:
-        mechanism = PoissonSampled(mechanism, release.rate)
-    accountant = PLDAccountant().compose(mechanism, release.uses)
+        mechanism = renyi.PoissonSampled(mechanism, release.rate)
+    accountant = renyi.PLDAccountant().compose(mechanism, release.uses)
     return np.array(
         [accountant.get_epsilon_bounds(float(d), rtol=rtol)[1] for d in np.asarray(deltas)]
     )
@@ -157,12 +148,10 @@ def epsilons(
 
 def draw(path: str, points: npt.NDArray[np.float64] = CURVE) -> None:
     """Draw the curves into a file."""
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, grid = plt.subplots(2, 2, figsize=(11.0, 8.0), layout="constrained", sharey=True)
+    figure = Figure(figsize=(11.0, 8.0), layout="constrained")
+    grid = figure.subplots(2, 2, sharey=True)
     for axes, release in zip(grid.flat, RELEASES, strict=True):
         _draw_panel(axes, release, points)
     for axes in grid[:, 0]:
@@ -171,7 +160,6 @@ def draw(path: str, points: npt.NDArray[np.float64] = CURVE) -> None:
         axes.set_xlabel(r"$\varepsilon$")
     grid[1, 0].legend(fontsize="x-small", loc="lower left")
     figure.savefig(path, dpi=90)
-    plt.close(figure)
 
 
 def _draw_panel(axes: Any, release: Release, points: npt.NDArray[np.float64]) -> None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from examples._data import bundled
+from examples._program import numbers_of, program
 
 from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
@@ -105,41 +106,40 @@ def _point(run: PNSGDRun, scale: float, delta: float, accuracies: Array) -> Poin
     )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "pnsgd",
+    "Accuracy and guarantee of one pass of projected noisy SGD.",
+    {
+        "--noise": ("0.5,1,2,3,4", "scales, relative to gradients, with commas"),
+        "--delta": (1e-3, "at which epsilon is given"),
+        "--order": ("shuffled", "of the records", ["shuffled", "online"]),
+        "--step-size": (0.1, "of the descent"),
+        "--radius": (1.0, "of the ball of weights"),
+        "--regularisation": (0.01, "strong convexity of the loss"),
+        "--runs": (50, "passes for every scale"),
+        "--seed": (0, "of the split; never of the noise"),
+        "--plot": (None, "save accuracy over epsilon (.png, .svg, .pdf)"),
+    },
+)
+def main(options: argparse.Namespace) -> None:
     """Run the program and return its exit code.
 
     >>> main(["--noise", "-1"])
     2
     """
-    options = _parser().parse_args(argv)
-    try:
-        figure = figure_for(options.plot)
-        scales = _scales_of(options.noise)
-        if options.runs < 1:
-            raise ValueError(f"--runs must be at least 1, got {options.runs}")
-        loss = LogisticLoss(1.0, options.regularisation)
-        ball = Ball.around_zero(options.radius, len(COLUMNS) + 1)
-        learner = PNSGD(ball, loss, step_size=options.step_size)
-        data = tumours(options.seed)
-        points = simulate(learner, data, scales, options.order, options.delta, options.runs)
-    except (ImportError, TypeError, ValueError) as error:
-        print(f"pnsgd: error: {error}", file=sys.stderr)
-        return 2
+    figure = figure_for(options.plot)
+    scales = numbers_of(options.noise, "--noise", float, 1e-3, 1e3, "numbers in [0.001, 1000]")
+    if options.runs < 1:
+        raise ValueError(f"--runs must be at least 1, got {options.runs}")
+    loss = LogisticLoss(1.0, options.regularisation)
+    ball = Ball.around_zero(options.radius, len(COLUMNS) + 1)
+    learner = PNSGD(ball, loss, step_size=options.step_size)
+    data = tumours(options.seed)
+    points = simulate(learner, data, scales, options.order, options.delta, options.runs)
     _report(learner, data, points, options)
     if figure is not None:
         _draw(figure, points, options.delta)
         figure.savefig(options.plot, dpi=150)
-    return 0
-
-
-def _scales_of(text: str) -> list[float]:
-    try:
-        scales = [float(part) for part in text.split(",")]
-    except ValueError:
-        scales = []
-    if not scales or not all(1e-3 <= scale <= 1e3 for scale in scales):
-        raise ValueError(f"--noise must be numbers in [0.001, 1000] with commas, got {text!r}")
-    return scales
 
 
 def _report(
@@ -177,25 +177,6 @@ def _draw(figure: Any, points: list[Point], delta: float) -> None:
     said = f"ε at δ = {decimal_of(delta)}, one record replaced"
     axes.set(xlabel=said, ylabel="accuracy, held-out tumours")
     axes.legend(loc="lower right")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.pnsgd",
-        description="Accuracy and guarantee of one pass of projected noisy SGD.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--noise", default="0.5,1,2,3,4", help="scales, relative to gradients, with commas")
-    add("--delta", type=float, default=1e-3, help="at which epsilon is given")
-    add("--order", choices=["shuffled", "online"], default="shuffled", help="of the records")
-    add("--step-size", type=float, default=0.1, help="of the descent")
-    add("--radius", type=float, default=1.0, help="of the ball of weights")
-    add("--regularisation", type=float, default=0.01, help="strong convexity of the loss")
-    add("--runs", type=int, default=50, help="passes for every scale")
-    add("--seed", type=int, default=0, help="of the split; never of the noise")
-    add("--plot", metavar="FILE", help="save accuracy over epsilon (.png, .svg, .pdf)")
-    return parser
 
 
 if __name__ == "__main__":

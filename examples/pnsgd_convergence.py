@@ -62,12 +62,7 @@ SHUFFLED = (
         -5.5182,
     ),
     Shuffled(
-        r"Gaussian, $\eta=0.02$",
-        NoisyDescent(0.02, LIPSCHITZ, 1.0),
-        100.0,
-        12.0,
-        {},
-        -5.5182,
+        r"Gaussian, $\eta=0.02$", NoisyDescent(0.02, LIPSCHITZ, 1.0), 100.0, 12.0, {}, -5.5182
     ),
 )
 ONLINE = (
@@ -155,12 +150,10 @@ def epochs(counts: tuple[int, ...], contraction: float, batches: int) -> tuple[A
 
 def draw(path: str, longest: float = 9.0) -> None:
     """Draw all panels into a file; online passes of up to 10^longest steps."""
-    import matplotlib as mpl
+    from matplotlib.figure import Figure
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(3, 3, figsize=(14.0, 12.0), layout="constrained")
+    figure = Figure(figsize=(14.0, 12.0), layout="constrained")
+    axes = figure.subplots(3, 3)
     for panel, curve in zip(axes[0], SHUFFLED, strict=True):
         _draw_shuffled(panel, curve)
     _draw_rates(axes[1][0])
@@ -169,7 +162,6 @@ def draw(path: str, longest: float = 9.0) -> None:
     _draw_scales(axes[2][0], axes[2][1])
     _draw_epochs(axes[2][2])
     figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
 def _draw_shuffled(axes: Any, curve: Shuffled) -> None:

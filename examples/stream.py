@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from examples._data import bundled
+from examples._program import numbers_of, program
 
 from renyi._figure import figure_for, plain_ticks
 from renyi._progress import LOGGED, progress
@@ -114,31 +115,39 @@ def simulate(
     return points
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "stream",
+    "Accuracy of one noisy pass against its length, at one guarantee.",
+    {
+        "--lengths": ("1000,10000,100000,1000000", "numbers of records, with commas"),
+        "--epsilon": (1.0, "of the guarantee"),
+        "--delta": (1e-5, "of the guarantee"),
+        "--pace": (10.0, "step size times length; steps are at most 0.05"),
+        "--passes": (4, "simulated passes of every length"),
+        "--seed": (0, "of the streams; never of the noise"),
+        "--plot": (None, "save error over length (.png, .svg, .pdf)"),
+    },
+)
+def main(options: argparse.Namespace) -> None:
     """Run the program and return its exit code.
 
     >>> main(["--lengths", "0"])
     2
     """
-    options = _parser().parse_args(argv)
-    try:
-        figure = figure_for(options.plot)
-        lengths = _lengths_of(options.lengths)
-        found = {
-            name: simulate(
-                name,
-                lengths,
-                options.epsilon,
-                options.delta,
-                pace=options.pace,
-                passes=options.passes,
-                seed=options.seed,
-            )
-            for name in STREAMS
-        }
-    except (ImportError, TypeError, ValueError) as error:
-        print(f"stream: error: {error}", file=sys.stderr)
-        return 2
+    figure = figure_for(options.plot)
+    lengths = numbers_of(options.lengths, "--lengths", int, 1, 1e8, "integers in [1, 1e8]")
+    found = {
+        name: simulate(
+            name,
+            lengths,
+            options.epsilon,
+            options.delta,
+            pace=options.pace,
+            passes=options.passes,
+            seed=options.seed,
+        )
+        for name in STREAMS
+    }
     for name, points in found.items():
         print(
             f"{name}: one shuffled pass, epsilon = {decimal_of(options.epsilon)}, "
@@ -153,17 +162,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     if figure is not None:
         _draw(figure, found)
         figure.savefig(options.plot, dpi=150)
-    return 0
-
-
-def _lengths_of(text: str) -> list[int]:
-    try:
-        lengths = [int(float(part)) for part in text.split(",")]
-    except ValueError:
-        lengths = []
-    if not lengths or not all(1 <= n <= 10**8 for n in lengths):
-        raise ValueError(f"--lengths must be integers in [1, 1e8] with commas, got {text!r}")
-    return lengths
 
 
 def _draw(figure: Any, found: dict[str, list[Point]]) -> None:
@@ -183,23 +181,6 @@ def _draw(figure: Any, found: dict[str, list[Point]]) -> None:
         )
         axes.legend(loc="best", fontsize="small")
         plain_ticks(axes.xaxis, axes.yaxis)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.stream",
-        description="Accuracy of one noisy pass against its length, at one guarantee.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--lengths", default="1000,10000,100000,1000000", help="numbers of records, with commas")
-    add("--epsilon", type=float, default=1.0, help="of the guarantee")
-    add("--delta", type=float, default=1e-5, help="of the guarantee")
-    add("--pace", type=float, default=10.0, help="step size times length; steps are at most 0.05")
-    add("--passes", type=int, default=4, help="simulated passes of every length")
-    add("--seed", type=int, default=0, help="of the streams; never of the noise")
-    add("--plot", metavar="FILE", help="save error over length (.png, .svg, .pdf)")
-    return parser
 
 
 if __name__ == "__main__":

@@ -19,11 +19,11 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
 import numpy as np
+from examples._program import cluster, program
 
 from renyi import special
 from renyi._progress import LOGGED
@@ -57,17 +57,20 @@ def sweep(points: int) -> tuple[Any, int]:
         return special.rdp_sampled_gaussian_upper(q, sigma, alpha).mean(), side**3
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+@program(
+    "sweep",
+    "Renyi divergences of millions of settings on a cluster, with Dask.",
+    {
+        "--points": (1e8, "about how many settings"),
+        "--workers": (2, "processes of a cluster on this machine"),
+        "--scheduler": (None, "address of a running cluster instead, such as tcp://scheduler:8786"),
+    },
+)
+def main(options: argparse.Namespace) -> None:
     """Run the program and return its exit code."""
-    options = _parser().parse_args(argv)
-    try:
-        distributed = _dask()
-        integer_of(options.workers, "workers", 1)
-        mean, points = sweep(math.ceil(options.points))
-    except (ImportError, TypeError, ValueError, OverflowError) as error:
-        print(f"sweep: error: {error}", file=sys.stderr)
-        return 2
-    with _client(distributed, options) as client:
+    mean, points = sweep(math.ceil(options.points))
+    with cluster(options.workers, options.scheduler) as client:
+        distributed = import_module("distributed")
         start = time.perf_counter()
         future = client.compute(mean)
         if sys.stderr.isatty():
@@ -81,46 +84,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         value = float(future.result())
         seconds = time.perf_counter() - start
     print(f"{points:,} settings in {seconds:.1f} s: mean divergence {value:.6g}")
-    return 0
-
-
-@contextlib.contextmanager
-def _client(distributed: Any, options: argparse.Namespace) -> Iterator[Any]:
-    if options.scheduler:
-        with distributed.Client(options.scheduler) as client:
-            yield client
-        return
-    with (
-        distributed.LocalCluster(
-            n_workers=options.workers, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
-def _dask() -> Any:
-    try:
-        import_module("dask.array")
-        return import_module("distributed")
-    except ImportError:
-        raise ImportError(
-            "this program needs Dask, which is not installed: "
-            "python -m pip install 'renyi[examples]'"
-        ) from None
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m examples.sweep",
-        description="Renyi divergences of millions of settings on a cluster, with Dask.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--points", type=float, default=1e8, help="about how many settings")
-    add("--workers", type=int, default=2, help="processes of a cluster on this machine")
-    add("--scheduler", help="address of a running cluster instead, such as tcp://scheduler:8786")
-    return parser
 
 
 if __name__ == "__main__":

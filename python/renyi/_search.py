@@ -30,6 +30,14 @@ def bisected(
     return low, high
 
 
+def largest_count(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """Return a count that holds, next to one that does not: at ``low`` it does, not at ``high``."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
 def least_argument(
     holds: Callable[[float], bool], least: float, most: float, relative: float
 ) -> float:

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -17,7 +17,6 @@ import numpy.typing as npt
 from renyi import special
 from renyi._rounding import round_double, round_up
 from renyi.accountants import PLDAccountant, RDPAccountant
-from renyi.tradeoff import beta_from_epsilon_delta
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +31,6 @@ Kind = Literal["exact", "renyi", "gaussian"]
 SMALLEST_DELTA = 1e-10  # where a curve ends if no range of epsilon is given
 POINTS = 201
 LEAST = 1e-30  # on a logarithmic axis
-PAIRS = 400  # (epsilon, delta) pairs that stand for a Rényi guarantee in a trade-off function
 
 # Dark to light, so that they differ in print without colour; from Okabe and Ito's palette.
 _COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -84,7 +82,7 @@ def plot_privacy_curve(
         grids = [np.linspace(0.0, largest_epsilon(account), POINTS) for account in accounts]
     else:
         grids = [np.asarray(epsilon, dtype=np.float64).reshape(-1)] * len(accounts)
-    lines = _lines(accounts, labels, grids, delta_of)
+    lines = _lines(accounts, labels, grids, "get_delta")
     if mu is not None:
         given = max(grids, key=lambda grid: float(grid[-1]))
         lines.append(_gaussian(given, special.gaussian_delta_upper(mu, given), mu))
@@ -115,7 +113,7 @@ def plot_tradeoff(
     """
     given = alpha_grid(POINTS) if alpha is None else np.asarray(alpha, np.float64).reshape(-1)
     accounts = _several(accountants)
-    lines = _lines(accounts, labels, [given] * len(accounts), beta_of)
+    lines = _lines(accounts, labels, [given] * len(accounts), "get_beta")
     if mu is not None:
         lines.append(_gaussian(given, special.gaussian_tradeoff_lower(mu, given), mu))
     return draw_tradeoffs(lines, ax)
@@ -173,27 +171,6 @@ def alpha_grid(points: int) -> Array:
     return np.asarray(np.sin(np.linspace(0.0, 0.5 * np.pi, points)) ** 2)
 
 
-def delta_of(accountant: Accountant, epsilon: Array) -> Array:
-    """Return delta, rounded up, at each epsilon."""
-    if isinstance(accountant, RDPAccountant):
-        return np.array([accountant.get_delta(float(value)) for value in epsilon])
-    return np.asarray(accountant.get_delta(epsilon))
-
-
-def beta_of(accountant: Accountant, alpha: Array) -> Array:
-    """Return the least type II error, rounded down, at each type I error.
-
-    A Rényi guarantee holds at each of 400 pairs (epsilon, delta), and so does the largest of their
-    trade-off functions (Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.5).
-    """
-    if isinstance(accountant, RDPAccountant):
-        epsilon = np.linspace(0.0, largest_epsilon(accountant), PAIRS)
-        return np.asarray(
-            beta_from_epsilon_delta(alpha, epsilon, delta_of(accountant, epsilon)).reshape(-1)
-        )
-    return np.asarray(accountant.get_beta(alpha))
-
-
 def _several(accountants: Accountant | Sequence[Accountant]) -> list[Accountant]:
     if isinstance(accountants, PLDAccountant | RDPAccountant):
         return [accountants]
@@ -207,7 +184,7 @@ def _lines(
     accounts: Sequence[Accountant],
     labels: Sequence[str] | None,
     grids: Sequence[Array],
-    values: Callable[[Accountant, Array], Array],
+    method: Literal["get_delta", "get_beta"],
 ) -> list[Line]:
     if labels is not None and len(labels) != len(accounts):
         raise ValueError(f"labels must be {len(accounts)} strings, got {labels!r}")
@@ -216,7 +193,8 @@ def _lines(
     for i, (account, x) in enumerate(zip(accounts, grids, strict=True)):
         kind: Kind = "renyi" if isinstance(account, RDPAccountant) else "exact"
         label = NAMES[kind] if labels is None else labels[i]
-        lines.append(Line(x, values(account, x), label, kind, of_kind[kind]))
+        y = np.asarray(getattr(account, method)(x))
+        lines.append(Line(x, y, label, kind, of_kind[kind]))
         of_kind[kind] += 1
     return lines
 

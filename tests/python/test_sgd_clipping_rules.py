@@ -20,10 +20,8 @@ from renyi.sgd import (
     average_clipped_at_half,
     clip_and_sum,
     ghost_norms,
-    joint_noise_multiplier,
     noisy_clipped_sum,
     per_sample_norms,
-    sum_noise_multiplier,
     weighted_sum,
 )
 
@@ -194,14 +192,18 @@ def test_average_clipped_at_half():
         average_clipped_at_half(grads, 0.0)
 
 
+def count_of(noise):
+    return QuantileClipNorm(1.0, expected_batch_size=9, count_noise=noise)
+
+
 @pytest.mark.parametrize("z", [0.3, 1.0, 1.9999, 2.0 * (1 - 1e-12), 1e-6])
 def test_noise_is_split_to_the_safe_side(z):
     for b in (1.0, 5.0, 1000.0):
-        above = sum_noise_multiplier(z, b)
+        above = count_of(b).sum_noise_multiplier(z)
         exact = Fraction(z) ** -2 - Fraction(2 * b) ** -2  # = above^-2, were it exact
         assert Fraction(above) ** -2 <= exact
         assert Fraction(above) ** -2 >= exact * (1 - Fraction(1, 2**44))
-        joint = joint_noise_multiplier(above, b)
+        joint = count_of(b).joint_noise_multiplier(above)
         assert joint == pytest.approx(z, rel=1e-13)
         total = Fraction(above) ** -2 + Fraction(2 * b) ** -2
         assert Fraction(joint) ** -2 >= total
@@ -210,12 +212,12 @@ def test_noise_is_split_to_the_safe_side(z):
 def test_noise_that_cannot_be_split_is_refused():
     for z, b in ((2.0, 1.0), (3.0, 1.0)):
         with pytest.raises(ValueError, match="noise_multiplier must be less than twice"):
-            sum_noise_multiplier(z, b)
+            count_of(b).sum_noise_multiplier(z)
     for wrong in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="noise_multiplier must be"):
-            sum_noise_multiplier(wrong, 1.0)
+            count_of(1.0).sum_noise_multiplier(wrong)
         with pytest.raises(ValueError, match="count_noise must be"):
-            joint_noise_multiplier(1.0, wrong)
+            count_of(wrong)
 
 
 def test_split_noise_costs_what_the_composition_costs():
@@ -224,8 +226,8 @@ def test_split_noise_costs_what_the_composition_costs():
 
     z, b = 0.9, 2.0
     whole = RDPAccountant().compose(Gaussian(z))
-    split = RDPAccountant().compose(Gaussian(sum_noise_multiplier(z, b)))
-    split.compose(QuantileClipNorm(1.0, expected_batch_size=9, count_noise=b).mechanism)
+    split = RDPAccountant().compose(Gaussian(count_of(b).sum_noise_multiplier(z)))
+    split.compose(count_of(b).mechanism)
     assert split.get_epsilon(1e-6) == pytest.approx(whole.get_epsilon(1e-6), rel=1e-9)
     assert split.get_epsilon(1e-6) <= whole.get_epsilon(1e-6) * (1 + 1e-12)
 

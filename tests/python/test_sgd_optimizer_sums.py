@@ -22,7 +22,6 @@ from renyi.sgd import (
     UpdateRule,
     clip_and_sum,
     ghost_clip_and_sum,
-    sum_noise_multiplier,
 )
 from renyi.sgd.updates import Parameters
 
@@ -127,7 +126,7 @@ def test_the_guarantee_is_that_of_the_plan_and_the_noise_is_larger():
     planned = plan(noise_multiplier=1.25)
     optimizer = made(np.zeros(200_000), planned, clip_norm=norm_for(planned))
     noise = optimizer.step(np.zeros((0, 200_000))) * planned.expected_batch_size
-    wanted = sum_noise_multiplier(1.25, 0.75) * 0.5
+    wanted = norm_for(planned).sum_noise_multiplier(1.25) * 0.5
     assert wanted > 1.25 * 0.5 * 1.5
     assert abs(noise.std() / wanted - 1) < 5 / math.sqrt(2 * noise.size)
     assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)

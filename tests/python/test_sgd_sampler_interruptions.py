@@ -22,7 +22,6 @@ from renyi.samplers import (
     MinSeparationSampler,
     PoissonSampler,
     ShuffledSampler,
-    TruncatedPoissonSampler,
 )
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("without_collector")
 N, EACH, EPOCHS = 400, 4, 3  # a batch is of about 100 records: none is empty but by a defect
 MAKERS = {
     "poisson": lambda: PoissonSampler(N, 0.25),
-    "truncated": lambda: TruncatedPoissonSampler(N, 0.25, 90),
+    "truncated": lambda: PoissonSampler(N, 0.25, batch_limit=90),
     "cyclic": lambda: CyclicPoissonSampler(N, 0.9, EACH),
     "fixed size": lambda: FixedSizeSampler(N, 100),
     "shuffled": lambda: ShuffledSampler(N, EACH),

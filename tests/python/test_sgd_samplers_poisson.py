@@ -12,7 +12,6 @@ from renyi.mechanisms import Gaussian, PoissonSampled, TruncatedPoissonSampled
 from renyi.samplers import (
     CyclicPoissonSampler,
     PoissonSampler,
-    TruncatedPoissonSampler,
     UserRows,
     pad_batch,
 )
@@ -36,7 +35,7 @@ def binomial(n, q, k):
 
 def test_truncated_sizes_are_binomial_up_to_the_limit():
     n, q, limit, draws = 12, 0.3, 4, 20_000
-    sampler = TruncatedPoissonSampler(n, q, limit, generator=seeded())
+    sampler = PoissonSampler(n, q, batch_limit=limit, generator=seeded())
     sizes, seen = np.zeros(limit + 1), np.zeros(n)
     for _ in range(draws):
         batch = sampler.sample()
@@ -53,7 +52,7 @@ def test_truncated_sizes_are_binomial_up_to_the_limit():
 
 def test_which_records_are_cut_is_uniform_given_the_sample():
     """Of pairs kept from full samples of three records each is as likely."""
-    sampler = TruncatedPoissonSampler(3, 1.0, 2, generator=seeded())
+    sampler = PoissonSampler(3, 1.0, batch_limit=2, generator=seeded())
     pairs = [tuple(sampler.sample()) for _ in range(6000)]
     counts = [pairs.count(pair) for pair in ((0, 1), (0, 2), (1, 2))]
     assert sum(counts) == 6000
@@ -240,7 +239,7 @@ def test_no_sampler_is_taken_for_another():
     plain, cut, turns = plan(), plan(**TRUNCATED), plan(**CYCLIC)
     samplers = [
         PoissonSampler(100, 0.04),
-        TruncatedPoissonSampler(100, 0.04, 6),
+        PoissonSampler(100, 0.04, batch_limit=6),
         CyclicPoissonSampler(100, 0.2, 5),
     ]
     for k, made in enumerate((plain, cut, turns)):
@@ -249,7 +248,7 @@ def test_no_sampler_is_taken_for_another():
                 with pytest.raises(ValueError, match="sampler must be one like that of the plan"):
                     DPSGD(np.zeros(2), made, SGD(0.1), sampler=sampler)
     with pytest.raises(ValueError, match="sampler must be one like that of the plan"):
-        DPSGD(np.zeros(2), cut, SGD(0.1), sampler=TruncatedPoissonSampler(100, 0.04, 7))
+        DPSGD(np.zeros(2), cut, SGD(0.1), sampler=PoissonSampler(100, 0.04, batch_limit=7))
 
 
 @pytest.mark.parametrize("scheme", [TRUNCATED, CYCLIC])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from renyi._adjacency import ADJACENCIES
 from renyi._rounding import round_down, round_up
 from renyi.cli import guarantee, output, runs
-from renyi.cli.files import read_mechanism, read_text, single
+from renyi.cli.files import read_mechanism, read_text
 from renyi.cli.options import UsageError
 from renyi.cli.output import Column
 
@@ -70,13 +70,8 @@ def _claim(options: argparse.Namespace) -> PLDAccountant | None:
         return PLDAccountant().compose(read_mechanism(options.mechanism, "--mechanism"))
     if not of_run:
         return None
-    runs.require(options, "noise_multiplier")
-    single(options, "noise_multiplier")
-    every = runs.every(options)
-    if len(every) != 1:
-        raise UsageError(f"what was reported must be one run, got {len(every)}")
-    options.steps_of_run = every[0]
-    return runs.curve_accountant(options, every[0])
+    options.steps_of_run = runs.one_run(options, "what was reported must be")
+    return runs.curve_accountant(options, options.steps_of_run)
 
 
 def _audit(options: argparse.Namespace) -> tuple[Audit, str]:
@@ -114,10 +109,10 @@ def _record(
     if claim is not None:
         record |= {"epsilon_reported": claim.get_epsilon(delta), "p_value": made.p_value(claim)}
     elif options.reported is not None:
-        reported = single(options, "reported")
+        reported = runs.single(options, "reported")
         record |= {"epsilon_reported": reported, "p_value": made.p_value((reported, delta))}
     if options.noise_multiplier is not None:
-        run, noise = options.steps_of_run, single(options, "noise_multiplier")
+        run, noise = options.steps_of_run, runs.single(options, "noise_multiplier")
         rate, steps = run["sample_rate"], run["steps"]
         most = made.parameter_bound(
             lambda sigma: PoissonSampled(Gaussian(sigma), rate) * steps,
@@ -137,7 +132,7 @@ def _draw(options: argparse.Namespace, made: Audit, claim: PLDAccountant) -> Non
     from renyi.audit import plot_power
 
     if options.noise_multiplier is not None:
-        run, noise = options.steps_of_run, single(options, "noise_multiplier")
+        run, noise = options.steps_of_run, runs.single(options, "noise_multiplier")
         truths = [
             runs.curve_accountant(options, {**run, "noise_multiplier": noise * share})
             for share in LESS_NOISE

@@ -22,16 +22,7 @@ Solver = Callable[[Inputs, Inputs], float | int]
 
 NOUNS = {"noise_multiplier": "noise multiplier", "steps": "steps", "sample_rate": "sampling rate"}
 
-INPUTS = (
-    "target_epsilon",
-    "delta",
-    "noise_multiplier",
-    "dataset_size",
-    "batch_size",
-    "sample_rate",
-    "epochs",
-    "steps",
-)
+INPUTS = ("target_epsilon", "delta", *guarantee.INPUT_KEYS)
 
 
 def noise(options: argparse.Namespace) -> int:
@@ -44,12 +35,10 @@ def noise(options: argparse.Namespace) -> int:
     runs.require(options, "target_epsilon", "delta")
 
     def solve(cell: Inputs, method: Inputs) -> float:
-        if runs.scheme_of(options) != POISSON:
-            return _noise_of_plan(options, cell, method["accountant"])
+        if options.sampling != POISSON:
+            return _noise_of_plan(options, cell, method)
         run = {name: cell[name] for name in ("sample_rate", "steps")}
-        return calibrate_noise_multiplier(
-            **_target(cell), **run, tolerance=_tolerance(options), **method
-        )
+        return calibrate_noise_multiplier(**run, tolerance=_tolerance(options), **method)
 
     cells = runs.every(options, **_targets(options))
     return _calibrate(options, cells, "noise_multiplier", solve, round_up)
@@ -62,10 +51,10 @@ def steps(options: argparse.Namespace) -> int:
     runs.require(options, "target_epsilon", "delta", "noise_multiplier")
 
     def solve(cell: Inputs, method: Inputs) -> int:
-        if runs.scheme_of(options) != POISSON:
+        if options.sampling != POISSON:
             return runs.most_steps(options, cell, method["accountant"])
         run = {name: cell[name] for name in ("noise_multiplier", "sample_rate")}
-        return int(calibrate_steps(**_target(cell), **run, **method))
+        return int(calibrate_steps(**run, **method))
 
     every = runs.combinations({**_targets(options), "noise_multiplier": options.noise_multiplier})
     cells = [{**cell, **sampling} for cell in every for _, sampling in runs.samplings(options)]
@@ -84,9 +73,7 @@ def rate(options: argparse.Namespace) -> int:
 
     def solve(cell: Inputs, method: Inputs) -> float:
         run = {name: cell[name] for name in ("noise_multiplier", "steps")}
-        return calibrate_sample_rate(
-            **_target(cell), **run, tolerance=_tolerance(options), **method
-        )
+        return calibrate_sample_rate(**run, tolerance=_tolerance(options), **method)
 
     return _calibrate(options, runs.combinations(given), "sample_rate", solve, round_down)
 
@@ -137,8 +124,9 @@ def _solved(
 ) -> Inputs:
     """Return the record of one target: its answer as printed, and the price of that."""
     target, run = cell["epsilon"], {key: value for key, value in cell.items() if key != "epsilon"}
-    by_renyi = {"accountant": "rdp", **runs.renyi_options(options)}
-    exactly = {"accountant": "pld", "adjacency": options.adjacency}
+    goal = {"target_epsilon": target, "target_delta": cell["delta"]}
+    by_renyi = {**goal, "accountant": "rdp", **runs.renyi_options(options)}
+    exactly = {**goal, "accountant": "pld", "adjacency": options.adjacency}
     run[wanted] = solve(cell, by_renyi if options.accountant == "rdp" else exactly)
     text = plain(run[wanted])
     if rounded is not None:
@@ -194,7 +182,7 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
 
 def _has_beside(options: argparse.Namespace) -> bool:
     """Return whether Renyi-DP is asked, too, for comparison."""
-    poisson = runs.scheme_of(options) == POISSON and options.adjacency != "replace_one"
+    poisson = options.sampling == POISSON and options.adjacency != "replace_one"
     return bool(options.accountant == "pld" and poisson)
 
 
@@ -218,17 +206,12 @@ def _limits(options: argparse.Namespace, wanted: str, record: Inputs) -> list[st
     return []
 
 
-def _noise_of_plan(options: argparse.Namespace, cell: Inputs, accountant: str) -> float:
+def _noise_of_plan(options: argparse.Namespace, cell: Inputs, method: Inputs) -> float:
     from renyi.sgd import TrainingPlan
 
-    plan = TrainingPlan.calibrated(
-        cell["epsilon"],
-        cell["delta"],
-        accountant=accountant,  # type: ignore[arg-type]
-        tolerance=max(_tolerance(options), 1e-5),
-        steps=cell["steps"],
-        **runs.plan_settings(options, cell),
-    )
+    how = {key: method[key] for key in ("target_epsilon", "target_delta", "accountant")}
+    tolerance, settings = max(_tolerance(options), 1e-5), runs.plan_settings(options, cell)
+    plan = TrainingPlan.calibrated(**how, tolerance=tolerance, steps=cell["steps"], **settings)
     return plan.noise_multiplier
 
 
@@ -246,21 +229,15 @@ def _spent(record: Inputs, digits: int) -> str:
 def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) -> Inputs:
     """Return the answer in batches and epochs, where the data set size is known."""
     size = record.get("dataset_size")
-    if size is None:
+    if size is None or wanted == "noise_multiplier":
         return {}
     if wanted == "sample_rate":
         exact = Fraction(Decimal(record["sample_rate"]))
         return {"expected_batch_size": math.floor(exact * size)}
-    if wanted == "steps" and runs.scheme_of(options) in IN_EPOCHS:
+    if options.sampling in IN_EPOCHS:
         return {"epochs": record["steps"] / runs.batches_of_epoch(options, record)}
-    if wanted == "steps":
-        return {"epochs": record["steps"] * record["batch_size"] / size}
-    return {}
+    return {"epochs": record["steps"] * record["batch_size"] / size}
 
 
 def _targets(options: argparse.Namespace) -> dict[str, list[Any]]:
     return {"epsilon": options.target_epsilon, "delta": options.delta}
-
-
-def _target(cell: Inputs) -> dict[str, Any]:
-    return {"target_epsilon": cell["epsilon"], "target_delta": cell["delta"]}

@@ -7,6 +7,7 @@ import dataclasses
 import importlib.util
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from renyi.cli import output, runs
@@ -72,12 +73,8 @@ def _points(options: argparse.Namespace) -> list[Point]:
     if options.seed is not None:
         raise UsageError("--seed needs --random N (a whole number from 1 to 1000000)")
     runs.require(options, *POINT_OPTIONS)
-    return [
-        (float(q), float(sigma), float(order))
-        for q in options.sample_rate
-        for sigma in options.noise_multiplier
-        for order in options.order
-    ]
+    rates, noises, orders = (map(float, getattr(options, name)) for name in POINT_OPTIONS)
+    return list(product(rates, noises, orders))
 
 
 def _rows(result: Verification) -> tuple[list[Record], list[Record]]:

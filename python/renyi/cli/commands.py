@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from renyi._adjacency import ADJACENCIES
 from renyi.cli.options import (
     MAX_VALUES,
+    POISSON,
     HelpFormatter,
     Parser,
     UsageError,
@@ -33,6 +34,8 @@ SAMPLING = ("sample_rate", "batch_size", "dataset_size")
 LENGTHS = ("steps", "epochs")
 ACCOUNTING = ("accountant", "orders", "conversion")
 DRAWS = ("sampling", "batch_limit")
+NUMBERS = ("noise_multiplier", *SAMPLING, *LENGTHS)  # of a run
+HOW = (*ACCOUNTING, "adjacency", *DRAWS)
 PRINTED = ("digits", "formats")
 METHOD = "method and output"
 CORRELATED = "correlated noise, with --batch-size and --dataset-size"
@@ -67,16 +70,8 @@ COMMANDS = (
         "  renyi epsilon --noise-multiplier 0.8,1,1.2 --batch-size 256 --dataset-size 60000 \\\n"
         "                --epochs 10:50:10 --delta 1e-5",
         {
-            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta"),
-            METHOD: (
-                *ACCOUNTING,
-                "adjacency",
-                *DRAWS,
-                "tuning_runs",
-                "max_epsilon",
-                "certificate",
-                *PRINTED,
-            ),
+            "numbers": (*NUMBERS, "delta"),
+            METHOD: (*HOW, "tuning_runs", "max_epsilon", "certificate", *PRINTED),
         },
         sweep=True,
     ),
@@ -88,8 +83,8 @@ COMMANDS = (
         (f"{SIGMA} --epsilon EPS", RATE, LENGTH, REST),
         f"  renyi delta {RUN} --epsilon 2",
         {
-            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "epsilon"),
-            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, "tuning_runs", *PRINTED),
+            "numbers": (*NUMBERS, "epsilon"),
+            METHOD: (*HOW, "tuning_runs", *PRINTED),
         },
         sweep=True,
     ),
@@ -107,7 +102,7 @@ COMMANDS = (
         "              --compare rdp,gdp --plot curve.png\n"
         f"  renyi curve {RUN} --tradeoff",
         {
-            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "epsilon", "alpha"),
+            "numbers": (*NUMBERS, "epsilon", "alpha"),
             METHOD: ("adjacency", *DRAWS, *PRINTED),
             "curve": ("tradeoff", "points", "compare", "plot", "show"),
         },
@@ -136,7 +131,7 @@ COMMANDS = (
         "  renyi compare --samplings --noise-multiplier 1 --delta 1e-5 --epochs 10 \\\n"
         "                --batch-size 600 --dataset-size 60000",
         {
-            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "epsilon", "delta", "target"),
+            "numbers": (*NUMBERS, "epsilon", "delta", "target"),
             METHOD: PRINTED,
             "comparison": ("methods", "samplings", "plot", "show"),
             CORRELATED: ("strategies",),
@@ -155,7 +150,7 @@ COMMANDS = (
         "              --batch-size 256 --dataset-size 60000 --epochs 20",
         {
             "numbers": ("target_epsilon", "delta", *SAMPLING, *LENGTHS),
-            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, *PRINTED),
+            METHOD: (*HOW, *PRINTED),
             CORRELATED: ("strategy", "bands", "buffers", "fixed_order"),
         },
         sweep=True,
@@ -169,7 +164,7 @@ COMMANDS = (
         "  renyi steps --epsilon 2 --delta 1e-5 --noise-multiplier 1.1 --sample-rate 0.004",
         {
             "numbers": ("target_epsilon", "delta", "noise_multiplier", *SAMPLING),
-            METHOD: (*ACCOUNTING, "adjacency", *DRAWS, *PRINTED),
+            METHOD: (*HOW, *PRINTED),
         },
         sweep=True,
     ),
@@ -196,7 +191,7 @@ COMMANDS = (
         "Renyi-DP of a run at given orders: a certified upper bound, printed rounded up.",
         (f"{SIGMA} --orders A", RATE, LENGTH, REST),
         f"  renyi rdp {RUN} --orders 2,4,8,16",
-        {"numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "rdp_orders"), METHOD: PRINTED},
+        {"numbers": (*NUMBERS, "rdp_orders"), METHOD: PRINTED},
         sweep=True,
     ),
     Command(
@@ -252,7 +247,7 @@ COMMANDS = (
         f"  renyi report {RUN} --delta 1e-5 --format registry --disclosure told.json\n"
         "  renyi report --ledger privacy.db --dataset census",
         {
-            "numbers": ("noise_multiplier", *SAMPLING, *LENGTHS, "delta_from_zero"),
+            "numbers": (*NUMBERS, "delta_from_zero"),
             "report": (
                 *("mechanism", "count", "ledger", "dataset", "query"),
                 *("author", "date", "title", "disclosure"),
@@ -280,9 +275,7 @@ COMMANDS = (
         {
             "numbers": ("delta",),
             "scores": ("one_run", "sequential", "sides", "canaries", "confidence"),
-            "what was reported": (
-                *("noise_multiplier", *SAMPLING, *LENGTHS, "mechanism", "reported"),
-            ),
+            "what was reported": (*NUMBERS, "mechanism", "reported"),
             "output": (*PRINTED, "plot", "show"),
         },
         arguments=("scores",),
@@ -366,7 +359,7 @@ LEDGER_ACTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "import": ("add the data sets of such lines", ("json", "lines")),
     "check": (
         "exit code 3 if uses would not fit, or too little is left",
-        ("read_only", "json", "data_set", "asked", "uses", "min_remaining"),
+        ("read_only", "json", "data_set", "asked", "asked_uses", "min_remaining"),
     ),
 }
 """What is done with a ledger: in words, and its options after the file."""
@@ -387,6 +380,7 @@ def add_command(commands: argparse._SubParsersAction[Parser], spec: Command) -> 
     )
     command.prog = f"renyi {spec.name}"
     command.set_defaults(run=spec.run, parser=command)
+    command.set_defaults(sampling=POISSON, batch_limit=None, tuning_runs=None)
     if spec.sweep:
         command.set_defaults(accountant="rdp", adjacency=ADJACENCIES[0])
     add_options(command, *spec.arguments)

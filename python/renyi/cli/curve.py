@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from renyi import PLDAccountant
     from renyi.plot import Kind, Line
     from renyi.tradeoff import GaussianLimit
 
@@ -150,25 +149,24 @@ def _curves(
     """Return the columns of one run: its exact curve, and what it is compared with."""
     import numpy as np
 
-    from renyi import plot, special
+    from renyi import special
 
-    value = plot.beta_of if options.tradeoff else plot.delta_of
     name = "beta" if options.tradeoff else "delta"
     exact, renyi = runs.curve_accountant(options, run), runs.renyi_accountant(options, run)
-    columns: dict[str, Callable[[list[float]], Any]] = {name: lambda at: value(exact, np.array(at))}
+
+    def of(account: Any) -> Callable[[list[float]], Any]:
+        return lambda at: getattr(account, f"get_{name}")(np.array(at))
+
+    columns = {name: of(exact)}
     if not options.tradeoff and not _is_fast(options, [run]):
-        columns[name] = lambda at: _bounded(exact, at)
+        columns[name] = lambda at: [exact.get_delta_bounds(x, rtol=DRAWN_RTOL)[1] for x in at]
     if "rdp" in options.compare:
-        columns[f"{name}_rdp"] = lambda at: value(renyi, np.array(at))
+        columns[f"{name}_rdp"] = of(renyi)
     if "gdp" in options.compare:
         mu = limit_of(options, run).mu
         law = special.gaussian_tradeoff if options.tradeoff else special.gaussian_delta
         columns[f"{name}_gdp"] = lambda at: law(mu, np.array(at))
     return columns
-
-
-def _bounded(account: PLDAccountant, at: list[float]) -> list[float]:
-    return [account.get_delta_bounds(epsilon, rtol=DRAWN_RTOL)[1] for epsilon in at]
 
 
 def limit_of(options: argparse.Namespace, run: Run) -> GaussianLimit:

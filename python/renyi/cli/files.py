@@ -24,7 +24,7 @@ def account(options: argparse.Namespace) -> int:
     """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
     from renyi.mechanisms.assumptions import assumptions_of
 
-    given, wanted = runs.given_and_wanted(options, "computed")
+    given, wanted = runs.given_and_wanted(options, "computed", "delta_from_zero")
     mechanism = read_mechanism(options.file)
     cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
     with output.waiting("certified bounds"):
@@ -50,16 +50,13 @@ def account(options: argparse.Namespace) -> int:
     if len(cells) == len(ACCOUNTANTS):
         _print_statement(options, min(known, key=lambda record: float(record[wanted])), wanted)
     output.print_facts("Assumes", assumptions_of(mechanism, options.adjacency))
-    output.print_facts(
-        "Computed",
-        {
-            _words(
-                record["accountant"]
-            ): f"{output.plain(record[f'{wanted}_lower'])} <= {wanted} <= "
-            f"{output.plain(record[f'{wanted}_upper'])} at {given} = {output.plain(record[given])}"
-            for record in known[: len(ACCOUNTANTS)]
-        },
-    )
+    computed = {}
+    for record in known[: len(ACCOUNTANTS)]:
+        low, high, at = (
+            output.plain(record[key]) for key in (f"{wanted}_lower", f"{wanted}_upper", given)
+        )
+        computed[_words(record["accountant"])] = f"{low} <= {wanted} <= {high} at {given} = {at}"
+    output.print_facts("Computed", computed)
     return 0
 
 
@@ -135,8 +132,13 @@ RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs", 
 
 def report(options: argparse.Namespace) -> int:
     """Write a report to the files asked for, or as Markdown to the screen."""
-    with output.waiting("privacy statement"):
-        made = _of_ledger(options) if options.ledger is not None else _of_run(options)
+    if options.format is not None and (options.html or options.markdown):
+        raise UsageError("--format excludes --html and --markdown: it is of what is printed")
+    try:
+        with output.waiting("privacy statement"):
+            made = _of_ledger(options) if options.ledger is not None else _of_run(options)
+    except ImportError as error:
+        raise UsageError(f"--certificate: {error}") from None
     texts = {options.html: made.to_html, options.markdown: made.to_markdown}
     files = {name: text for name, text in texts.items() if name is not None}
     for name, text in files.items():  # all before a reader of what is printed may go away
@@ -144,7 +146,7 @@ def report(options: argparse.Namespace) -> int:
     if made.certificate is not None:
         output.write_certificate(options.certificate, made.certificate)
     if not files:
-        print(getattr(made, f"to_{options.format}")().rstrip("\n"))
+        print(getattr(made, f"to_{options.format or 'markdown'}")().rstrip("\n"))
     for name in files:
         print(f"{made.headline}: {name}")
     return 0
@@ -170,22 +172,15 @@ def _of_ledger(options: argparse.Namespace) -> Report:
     _refuse(options, "--ledger", ("mechanism", "count", *RUN_ONLY))
     if options.dataset is None:
         raise UsageError("--ledger needs --dataset NAME")
-    delta = None if options.delta is None else single(options, "delta")
+    delta = None if options.delta is None else runs.single(options, "delta")
+    facts = _facts(options)
     try:
         with opened_ledger(options.ledger) as ledger:
             return dataset_report(
-                ledger,
-                options.dataset,
-                delta=delta,
-                records=_records(options),
-                title=options.title,
-                certified=options.certificate is not None,
-                **_facts(options),
+                ledger, options.dataset, delta=delta, title=options.title, **facts
             )
     except LedgerError as error:
         raise UsageError(str(error)) from None
-    except ImportError as error:
-        raise UsageError(f"--certificate: {error}") from None
 
 
 def _of_run(options: argparse.Namespace) -> Report:
@@ -198,29 +193,20 @@ def _of_run(options: argparse.Namespace) -> Report:
     else:
         if options.count is not None:
             raise UsageError("--count needs --mechanism: the uses of a run are its --steps")
-        runs.require(options, "noise_multiplier")
-        single(options, "noise_multiplier")
-        run = runs.every(options)
-        if len(run) != 1:
-            raise UsageError(f"a report must be of one run, got {len(run)}")
-        mechanism, count = runs.uses_of(options, run[0])
-    try:
-        return privacy_report(
-            mechanism,
-            count,
-            delta=single(options, "delta"),
-            adjacency=options.adjacency,
-            records=_records(options),
-            title=options.title or "Privacy statement",
-            dataset=options.dataset,
-            certified=options.certificate is not None,
-            **_facts(options),
-        )
-    except ImportError as error:
-        raise UsageError(f"--certificate: {error}") from None
+        mechanism, count = runs.uses_of(options, runs.one_run(options, "a report must be of"))
+    return privacy_report(
+        mechanism,
+        count,
+        delta=runs.single(options, "delta"),
+        adjacency=options.adjacency,
+        title=options.title or "Privacy statement",
+        dataset=options.dataset,
+        **_facts(options),
+    )
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what both kinds of reports are told alike."""
     from renyi.report import Disclosure
 
     told = None
@@ -229,24 +215,18 @@ def _facts(options: argparse.Namespace) -> dict[str, Any]:
             told = Disclosure.from_json(read_text(options.disclosure, "--disclosure"))
         except (TypeError, ValueError) as error:
             raise UsageError(f"--disclosure: {error}") from None
+    size = None if options.dataset_size is None else int(runs.single(options, "dataset_size"))
     facts = {"date": options.date, "author": options.author, "queries": options.query or ()}
-    return {**facts, "disclosure": told}
+    return {
+        **facts,
+        "disclosure": told,
+        "records": size,
+        "certified": options.certificate is not None,
+    }
 
 
 def _refuse(options: argparse.Namespace, flag: str, names: tuple[str, ...]) -> None:
     given = [name for name in names if getattr(options, name) is not None]
-    given += ["sampling"] if runs.scheme_of(options) != POISSON else []
+    given += ["sampling"] if options.sampling != POISSON else []
     if given:
         raise UsageError(f"{flag} excludes --{given[0].replace('_', '-')}")
-
-
-def _records(options: argparse.Namespace) -> int | None:
-    return None if options.dataset_size is None else int(single(options, "dataset_size"))
-
-
-def single(options: argparse.Namespace, name: str) -> float:
-    """Return the only value of an option."""
-    values = getattr(options, name)
-    if len(values) != 1:
-        raise UsageError(f"--{name.replace('_', '-')} must be one number, got {len(values)}")
-    return float(values[0])

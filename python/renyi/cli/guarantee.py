@@ -138,7 +138,7 @@ def emit_data(
 def data_facts(options: argparse.Namespace) -> dict[str, Any]:
     """Assumptions and method under names that programs can test."""
     facts: dict[str, Any] = {
-        "sampling": runs.scheme_of(options).replace("-", "_"),
+        "sampling": options.sampling.replace("-", "_"),
         "adjacency": options.adjacency,
         "accounting": options.accountant,
     }

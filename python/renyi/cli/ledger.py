@@ -17,9 +17,10 @@ from renyi.cli.options import OutputError, UsageError
 from renyi.cli.output import EXCEEDED, Column, plain
 
 if TYPE_CHECKING:
+    from renyi.filters import Reservation
     from renyi.ledger import Entry, Ledger, Status
 
-Action = Callable[["Ledger", argparse.Namespace], int]
+Action = Callable[["Ledger", argparse.Namespace], object]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,20 +28,23 @@ def run(options: argparse.Namespace) -> int:
     from renyi.filters import BudgetExceededError
     from renyi.ledger import LedgerError
 
-    read_only = getattr(options, "read_only", False)
+    action, read_only = options.action, getattr(options, "read_only", False)
     try:
         with opened_ledger(options.path, read_only=read_only) as ledger:
-            return ACTIONS[options.action](ledger, options)
+            if action in QUESTIONS:
+                return QUESTIONS[action](ledger, options)
+            CHANGES[action](ledger, options)
+            return 0 if action == "backup" else _show_status(ledger, options)
     except BudgetExceededError as error:
         print(f"{options.parser.prog}: refused: {visible(str(error))}", file=sys.stderr)
         return EXCEEDED
     except LedgerError as error:
         kinds = {kind.__name__ for kind in type(error.__cause__).__mro__}  # of any driver
-        unwritable = options.action in WRITING and kinds & {"OperationalError", "OSError"}
+        unwritable = action in CHANGES and kinds & {"OperationalError", "OSError"}
         raise (OutputError if unwritable else UsageError)(str(error)) from None
 
 
-def _create(ledger: Ledger, options: argparse.Namespace) -> int:
+def _create(ledger: Ledger, options: argparse.Namespace) -> None:
     numbers = {name: getattr(options, name) for name in ("epsilon", "delta", "rho")}
     ledger.create(
         options.dataset,
@@ -49,25 +53,19 @@ def _create(ledger: Ledger, options: argparse.Namespace) -> int:
         adjacency=options.adjacency,
         note=options.note,
     )
-    return _show_status(ledger, options)
 
 
-def _charge(ledger: Ledger, options: argparse.Namespace) -> int:
+def _use(ledger: Ledger, options: argparse.Namespace) -> None:
+    """Charge uses of a mechanism, or set them aside."""
     mechanism = read_mechanism(options.mechanism, "MECHANISM")
+    uses = options.dataset, mechanism, options.count, options.note
     proof = _hash_of_certificate(options.proof)
-    ledger.charge(options.dataset, mechanism, options.count, options.note, certificate=proof)
-    return _show_status(ledger, options)
-
-
-def _reserve(ledger: Ledger, options: argparse.Namespace) -> int:
-    mechanism = read_mechanism(options.mechanism, "MECHANISM")
-    proof = _hash_of_certificate(options.proof)
-    made = ledger.reserve(
-        options.dataset, mechanism, options.count, options.note, certificate=proof
-    )
+    if options.action == "charge":
+        ledger.charge(*uses, certificate=proof)
+        return
+    made = ledger.reserve(*uses, certificate=proof)
     if not options.json:
         print(f"reservation {made.number}\n")
-    return _show_status(ledger, options)
 
 
 def _hash_of_certificate(name: str | None) -> str | None:
@@ -81,11 +79,6 @@ def _hash_of_certificate(name: str | None) -> str | None:
         raise UsageError(f"--certificate must be a file of JSON, got {name!r}: {error}") from None
 
 
-def _settle(ledger: Ledger, options: argparse.Namespace) -> int:
-    ledger.settle(options.dataset, options.reservation, options.used, options.note)
-    return _show_status(ledger, options)
-
-
 def _show_status(ledger: Ledger, options: argparse.Namespace) -> int:
     try:
         _print_status(ledger, options)
@@ -93,7 +86,7 @@ def _show_status(ledger: Ledger, options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        recorded = "; the ledger has recorded it" if options.action in WRITING else ""
+        recorded = "; the ledger has recorded it" if options.action in CHANGES else ""
         raise OutputError(f"{error.strerror or error}{recorded}") from None
     return 0
 
@@ -102,7 +95,9 @@ def _print_status(ledger: Ledger, options: argparse.Namespace) -> None:
     names = ledger.datasets if options.dataset is None else (options.dataset,)
     found = [ledger.status(name) for name in names]
     if options.json:
-        output.print_json({"datasets": [_status_data(status) for status in found]})
+        own = [{"reservations": list(map(_data, status.reservations))} for status in found]
+        data = [{**asdict(status), **held} for status, held in zip(found, own, strict=True)]
+        output.print_json({"datasets": data})
         return
     records = [
         {**asdict(status), "budget": _budget(status), "open": len(status.reservations)}
@@ -123,9 +118,9 @@ def _print_status(ledger: Ledger, options: argparse.Namespace) -> None:
 def _show_history(ledger: Ledger, options: argparse.Namespace) -> int:
     entries = ledger.history(options.dataset)
     if options.json:
-        output.print_json({"entries": [_entry_data(entry) for entry in entries]})
+        output.print_json({"entries": list(map(_data, entries))})
         return 0
-    output.print_table(HISTORY, [{**_entry_data(e), "what": _what(e)} for e in entries])
+    output.print_table(HISTORY, [{**_data(entry), "what": _what(entry)} for entry in entries])
     return 0
 
 
@@ -140,38 +135,25 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _rebuild(ledger: Ledger, options: argparse.Namespace) -> int:
-    ledger.rebuild(options.dataset)
-    return _show_status(ledger, options)
-
-
-def _backup(ledger: Ledger, options: argparse.Namespace) -> int:
-    ledger.backup(options.target)
-    return 0
-
-
 def _export(ledger: Ledger, options: argparse.Namespace) -> int:
     for line in ledger.export_lines():
         print(line)
     return 0
 
 
-def _import(ledger: Ledger, options: argparse.Namespace) -> int:
-    ledger.import_lines(read_text(options.file, "FILE").splitlines())
-    return _show_status(ledger, options)
-
-
 def _check(ledger: Ledger, options: argparse.Namespace) -> int:
-    status = ledger.status(options.dataset)
+    if options.mechanism is None and options.count is not None:
+        raise UsageError("--count needs a MECHANISM, of which it says how many uses")
+    status, count = ledger.status(options.dataset), options.count or 1
     facts: dict[str, Any] = {"dataset": options.dataset, "remaining": status.remaining}
     least = float(options.min_remaining)
     good = status.remaining >= least
     said = f"{_share(status.remaining)} of the budget ({_budget(status)}) is left"
     if options.mechanism is not None:
         mechanism = read_mechanism(options.mechanism, "MECHANISM")
-        facts["fits"] = ledger.count_that_fits(options.dataset, mechanism, options.count)
-        good = good and facts["fits"] == options.count
-        said += f"; {facts['fits']} of {options.count} uses would fit"
+        facts["fits"] = ledger.count_that_fits(options.dataset, mechanism, count)
+        good = good and facts["fits"] == count
+        said += f"; {facts['fits']} of {count} uses would fit"
     if options.json:
         output.print_json({**facts, "ok": good})
     else:
@@ -187,17 +169,9 @@ def _budget(status: Status) -> str:
     return ", ".join(f"{name} {plain(value)}" for name, value in status.budget.items())
 
 
-def _status_data(status: Status) -> dict[str, Any]:
-    held = [_with_mechanism(asdict(one), one.mechanism) for one in status.reservations]
-    return {**asdict(status), "reservations": held}
-
-
-def _entry_data(entry: Entry) -> dict[str, Any]:
-    return _with_mechanism(asdict(entry), entry.mechanism)
-
-
-def _with_mechanism(fields: dict[str, Any], mechanism: Any) -> dict[str, Any]:
-    return {**fields, "mechanism": None if mechanism is None else mechanism.to_dict()}
+def _data(one: Entry | Reservation) -> dict[str, Any]:
+    """Return the fields of an entry or a reservation, as JSON can hold them."""
+    return {**asdict(one), "mechanism": None if one.mechanism is None else one.mechanism.to_dict()}
 
 
 def _what(entry: Entry) -> str:
@@ -229,20 +203,23 @@ HISTORY = (
     Column("note", "note", str, left=True),
     Column("hash", "hash", lambda text: text[:12], left=True),
 )
-WRITING = ("create", "charge", "reserve", "settle", "rebuild", "backup", "import")
-"""What exits with 4 where the file cannot be written."""
-
-ACTIONS: dict[str, Action] = {
+CHANGES: dict[str, Action] = {
     "create": _create,
-    "charge": _charge,
-    "reserve": _reserve,
-    "settle": _settle,
+    "charge": _use,
+    "reserve": _use,
+    "settle": lambda ledger, given: ledger.settle(
+        given.dataset, given.reservation, given.used, given.note
+    ),
+    "rebuild": lambda ledger, given: ledger.rebuild(given.dataset),
+    "backup": lambda ledger, given: ledger.backup(given.target),
+    "import": lambda ledger, given: ledger.import_lines(read_text(given.file, "FILE").splitlines()),
+}
+"""What exits with 4 where the file cannot be written, and shows what is left, but for backups."""
+
+QUESTIONS: dict[str, Callable[[Ledger, argparse.Namespace], int]] = {
     "status": _show_status,
     "history": _show_history,
     "verify": _verify,
-    "rebuild": _rebuild,
-    "backup": _backup,
     "export": _export,
-    "import": _import,
     "check": _check,
 }

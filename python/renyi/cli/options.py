@@ -188,21 +188,15 @@ STRATEGIES = ("banded", "inverse", "blt", "tree", "root")
 class Option:
     """An option, or an argument without a flag, as argparse takes it.
 
-    With a ``domain`` it takes a list of numbers.
+    ``usage`` is its flag and what stands for a value. With a ``domain`` it takes a list of numbers.
     """
 
     def __init__(
-        self,
-        flag: str,
-        help: str | None = None,
-        metavar: str | None = None,
-        domain: Domain | None = None,
-        **settings: Any,
+        self, usage: str, help: str | None = None, domain: Domain | None = None, **settings: Any
     ) -> None:
-        self.flag, self.domain = flag, domain
-        self.settings = {"help": help, **settings}
-        if metavar is not None:
-            self.settings["metavar"] = metavar
+        self.flag, _, metavar = usage.partition(" ")
+        self.domain = domain
+        self.settings = {"help": help, **({"metavar": metavar} if metavar else {}), **settings}
         if domain is not None:
             self.settings["type"] = partial(numbers, domain=domain)
 
@@ -235,207 +229,174 @@ _FLAG: dict[str, Any] = {"action": "store_true"}
 OPTIONS = {
     # A run.
     "noise_multiplier": Option(
-        "--noise-multiplier",
+        "--noise-multiplier SIGMA",
         "standard deviation of the noise / clipping norm (> 0)",
-        "SIGMA",
         POSITIVE,
     ),
     "sample_rate": Option(
-        "--sample-rate",
+        "--sample-rate Q",
         "probability with which each record enters a step (0 < Q <= 1; 1 means no sampling)",
-        "Q",
         RATE,
     ),
     "batch_size": Option(
-        "--batch-size",
-        "expected batch size; with --dataset-size instead of --sample-rate",
-        "B",
-        COUNT,
+        "--batch-size B", "expected batch size; with --dataset-size instead of --sample-rate", COUNT
     ),
     "dataset_size": Option(
-        "--dataset-size",
-        "number of records; sampling rate = batch size / data set size",
-        "N",
-        COUNT,
+        "--dataset-size N", "number of records; sampling rate = batch size / data set size", COUNT
     ),
-    "steps": Option("--steps", "number of noisy steps (a whole number from 1 to 1e9)", "T", USES),
+    "steps": Option("--steps T", "number of noisy steps (a whole number from 1 to 1e9)", USES),
     "epochs": Option(
-        "--epochs",
+        "--epochs E",
         "instead of --steps: steps = ceil(epochs * data set size / batch size); where records are "
         "dealt or shuffled, whole epochs of ceil(data set size / batch size)",
-        "E",
         POSITIVE,
     ),
     "sampling": Option(
-        "--sampling",
+        "--sampling NAME",
         f"{POISSON} (default), or with --batch-size and --dataset-size "
         f"{', '.join(SCHEMES[1:-1])} (replaced records) or {SCHEMES[-1]} (no --adjacency "
         "add_remove)",
-        "NAME",
         choices=SCHEMES,
         default=POISSON,
     ),
     "batch_limit": Option(
-        "--batch-limit",
+        "--batch-limit B",
         "with --sampling truncated-poisson: the largest batch; default: the batch size and "
         f"{DEVIATIONS} standard deviations",
-        "B",
         type=one(COUNT),
     ),
     # A guarantee.
     "tuning_runs": Option(
-        "--tuning-runs",
+        "--tuning-runs K",
         "the cost of tuning, too: this many runs of the given length on average, stopped after "
         "each one with probability 1/K, and only the best one is released",
-        "K",
         type=whole_number(2, 10**9),
     ),
-    "epsilon": Option("--epsilon", "the epsilon of (epsilon, delta), >= 0", "EPS", NOT_NEGATIVE),
+    "epsilon": Option("--epsilon EPS", "the epsilon of (epsilon, delta), >= 0", NOT_NEGATIVE),
     "target_epsilon": Option(
-        "--epsilon", "the epsilon of (epsilon, delta) to meet, > 0", "EPS", POSITIVE
+        "--epsilon EPS", "the epsilon of (epsilon, delta) to meet, > 0", POSITIVE
     ),
     "target": Option(
-        "--target",
+        "--target EPS",
         "with --delta, instead of a noise multiplier: compare the noise that each method needs",
-        "EPS",
         POSITIVE,
     ),
     "delta": Option(
-        "--delta",
+        "--delta DELTA",
         "the delta of (epsilon, delta), 0 < delta < 1; well below 1 / number of records",
-        "DELTA",
         PROBABILITY,
     ),
     "delta_from_zero": Option(
-        "--delta",
+        "--delta DELTA",
         "the delta of (epsilon, delta), 0 <= delta < 1; 0: a pure guarantee, of losses that "
         "have a bound",
-        "DELTA",
         PROBABILITY_OR_NONE,
         dest="delta",
     ),
     "one_epsilon": Option(
-        "--epsilon",
+        "--epsilon EPS",
         "the epsilon of (epsilon, delta), >= 0",
-        "EPS",
         type=number_in(NOT_NEGATIVE),
         dest="epsilon",
     ),
     "one_delta": Option(
-        "--delta",
+        "--delta DELTA",
         "the delta of (epsilon, delta), 0 < delta < 1",
-        "DELTA",
         type=number_in(PROBABILITY),
         dest="delta",
     ),
     # Shuffled reports.
     "local_epsilon": Option(
-        "--local-epsilon",
+        "--local-epsilon EPS0",
         "epsilon of every report by itself, > 0, <= 30",
-        "EPS0",
         type=number_in(LOCAL),
     ),
     "users": Option(
-        "--users", "number of reports, 1 to 1e9", "N", type=whole_number(1, LARGEST_COUNT)
+        "--users N", "number of reports, 1 to 1e9", type=whole_number(1, LARGEST_COUNT)
     ),
     "randomizer": Option(
-        "--randomizer",
+        "--randomizer NAME",
         "what every user runs: any (default), of the local epsilon; randomized-response, hadamard, "
         "rappor, oue, olh or subset, with --choices; laplace, on numbers of [0, 1]",
-        "NAME",
         choices=RANDOMIZERS,
         default="any",
     ),
     "choices": Option(
-        "--choices",
-        "number of values that a user may hold",
-        "K",
-        type=whole_number(2, LARGEST_COUNT),
+        "--choices K", "number of values that a user may hold", type=whole_number(2, LARGEST_COUNT)
     ),
     "rounds": Option(
-        "--rounds",
+        "--rounds T",
         "rounds of reports (default 1)",
-        "T",
         type=whole_number(1, LARGEST_COUNT),
         default=1,
     ),
     "max_epsilon": Option(
-        "--max-epsilon",
+        "--max-epsilon EPS",
         "stop with exit code 3 if any epsilon is above",
-        "EPS",
         type=number_in(NOT_NEGATIVE),
     ),
     "certificate": Option(
-        "--certificate", "write a proof of the one epsilon, for renyi check", "FILE"
+        "--certificate FILE", "write a proof of the one epsilon, for renyi check"
     ),
     # The method.
     "accountant": Option(
-        "--accountant",
+        "--accountant NAME",
         "pld (default): the exact curve, Renyi-DP beside it; rdp: Renyi-DP alone",
-        "NAME",
         choices=ACCOUNTANTS,
         default=ACCOUNTANTS[0],
     ),
     "orders": Option(
-        "--orders",
+        "--orders A",
         "with --accountant rdp: Renyi orders (> 1, <= 1e6) to choose from; default: all real",
-        "A",
         ORDER,
     ),
     "conversion": Option(
-        "--conversion",
+        "--conversion NAME",
         "with --accountant rdp, from Renyi-DP to (epsilon, delta): optimal (default, the "
         "tightest), balle, asoodeh or mironov",
-        "NAME",
         choices=CONVERSIONS,
     ),
     "rdp_orders": Option(
-        "--orders", "Renyi orders (>= 1, <= 1e6; 1 is the KL divergence)", "A", ORDER_FROM_ONE
+        "--orders A", "Renyi orders (>= 1, <= 1e6; 1 is the KL divergence)", ORDER_FROM_ONE
     ),
-    "order": Option("--order", "Renyi order (>= 1, <= 1e6)", "A", ORDER_FROM_ONE),
+    "order": Option("--order A", "Renyi order (>= 1, <= 1e6)", ORDER_FROM_ONE),
     "adjacency": Option(
-        "--adjacency",
+        "--adjacency NAME",
         "neighbouring data sets: add_remove one record (default), replace_one (with sampling "
         "exact curve only, seconds a number), or zero_out, a record that then contributes nothing",
-        "NAME",
         choices=ADJACENCIES,
         default=ADJACENCIES[0],
     ),
     # Tables and figures.
     "digits": Option(
-        "--digits",
+        "--digits D",
         "significant digits to print, 1 to 17 (default 4)",
-        "D",
         type=whole_number(1, 17),
         default=4,
     ),
     "json": Option("--json", "print as JSON", **_FLAG),
-    "plot": Option("--plot", "write a figure: FILE.png, FILE.svg or FILE.pdf", "FILE"),
+    "plot": Option("--plot FILE", "write a figure: FILE.png, FILE.svg or FILE.pdf"),
     "show": Option("--show", "open the figure in a window", **_FLAG),
     "tradeoff": Option("--tradeoff", "type II error against type I error", **_FLAG),
     "alpha": Option(
-        "--alpha",
+        "--alpha A",
         "with --tradeoff: type I errors (false positive rates), 0 < A < 1; default: a selection",
-        "A",
         PROBABILITY,
     ),
     "points": Option(
-        "--points",
+        "--points N",
         "number of points, evenly spaced; default: round numbers, 201 in a figure",
-        "N",
         type=whole_number(2, 100_000),
     ),
     "compare": Option(
-        "--compare",
+        "--compare NAMES",
         "rdp, gdp or both (rdp,gdp): Renyi-DP, and Gaussian DP by the central limit theorem",
-        "NAMES",
         type=_names(COMPARISONS),
         default=(),
     ),
     "methods": Option(
-        "--methods",
+        "--methods NAMES",
         f"some of {','.join(METHODS)} (default: all)",
-        "NAMES",
         type=_names(METHODS),
         default=(),
     ),
@@ -451,105 +412,97 @@ OPTIONS = {
         **_switch("correlated.compare"),
     ),
     "strategy": Option("--strategy", "the matrix of the noise", choices=STRATEGIES),
-    "bands": Option(
-        "--bands", "of banded or inverse; default: the best, or 16", "B", type=one(USES)
-    ),
-    "buffers": Option("--buffers", "of blt; default: 4", "M", type=one(USES)),
+    "bands": Option("--bands B", "of banded or inverse; default: the best, or 16", type=one(USES)),
+    "buffers": Option("--buffers M", "of blt; default: 4", type=one(USES)),
     "fixed_order": Option(
         "--fixed-order",
         "of banded: batches in fixed order, as for the others, not cyclic Poisson samples",
         **_FLAG,
     ),
     # Files, reports and audits.
-    "mechanism_file": Option("file", "JSON of a mechanism, or - for stdin", "FILE"),
-    "certificates": Option("files", "certificates, and reports on them", "FILE", nargs="+"),
-    "proof": Option("--certificate", "a proof of what it costs: its hash is kept", "FILE"),
-    "scores": Option("file", "CSV, JSON or NPY, or - for stdin", "FILE"),
-    "canaries": Option("--canaries", "id and included of each canary, to join with FILE", "FILE"),
+    "mechanism_file": Option("file FILE", "JSON of a mechanism, or - for stdin"),
+    "certificates": Option("files FILE", "certificates, and reports on them", nargs="+"),
+    "proof": Option("--certificate FILE", "a proof of what it costs: its hash is kept"),
+    "scores": Option("file FILE", "CSV, JSON or NPY, or - for stdin"),
+    "canaries": Option("--canaries FILE", "id and included of each canary, to join with FILE"),
     "reported": Option(
-        "--reported", "epsilon at DELTA that was reported, instead of a run", "EPS", NOT_NEGATIVE
+        "--reported EPS", "epsilon at DELTA that was reported, instead of a run", NOT_NEGATIVE
     ),
-    "mechanism": Option("--mechanism", "JSON of a mechanism, instead of a run", "FILE"),
-    "count": Option("--count", "uses of it (default 1)", "N", type=one(USES)),
-    "ledger": Option("--ledger", "with --dataset: what was recorded of it", "LEDGER"),
-    "dataset": Option("--dataset", "the data set, in the ledger or to name", "NAME"),
-    "query": Option("--query", "what was asked; repeatable", "NAME", action="append"),
-    "author": Option("--author", "who answers for the statement", "NAME"),
-    "date": Option("--date", "of the statement (default: none)", "DATE"),
-    "title": Option("--title", "default: Privacy statement", "TEXT"),
-    "html": Option("--html", "write one page that needs no network", "FILE"),
+    "mechanism": Option("--mechanism FILE", "JSON of a mechanism, instead of a run"),
+    "count": Option("--count N", "uses of it (default 1)", type=one(USES)),
+    "ledger": Option("--ledger LEDGER", "with --dataset: what was recorded of it"),
+    "dataset": Option("--dataset NAME", "the data set, in the ledger or to name"),
+    "query": Option("--query NAME", "what was asked; repeatable", action="append"),
+    "author": Option("--author NAME", "who answers for the statement"),
+    "date": Option("--date DATE", "of the statement (default: none)"),
+    "title": Option("--title TEXT", "default: Privacy statement"),
+    "html": Option("--html FILE", "write one page that needs no network"),
     "format": Option(
         "--format",
-        "what is printed (default: markdown)",
+        "what is printed (default: markdown), without --html and --markdown",
         choices=("markdown", "html", "json", "registry", "yaml"),
-        default="markdown",
     ),
-    "disclosure": Option("--disclosure", "what only the publisher knows, as JSON", "FILE"),
-    "markdown": Option("--markdown", "write Markdown (default: print it)", "FILE"),
+    "disclosure": Option("--disclosure FILE", "what only the publisher knows, as JSON"),
+    "markdown": Option("--markdown FILE", "write Markdown (default: print it)"),
     "one_run": Option("--one-run", "scores of the canaries of one run", **_FLAG),
     "sequential": Option(
         "--sequential", "runs, in the order of FILE, may have stopped at any time", **_FLAG
     ),
     "sides": Option(
-        "--sides",
+        "--sides SIDES",
         "with --one-run: guess about high and low scores (both, default), or high ones only (in)",
-        "SIDES",
         choices=("both", "in"),
         default="both",
     ),
     "confidence": Option(
-        "--confidence",
+        "--confidence C",
         "of the bound, 0 < C < 1 (default 0.95)",
-        "C",
         type=number_in(PROBABILITY),
         default=0.95,
     ),
     # The check of the engine.
     "random": Option(
-        "--random",
+        "--random N",
         "N random points: Q in [1e-12, 1], SIGMA in [0.01, 1e6], A - 1 in [1e-8, 1e6]",
-        "N",
         type=whole_number(1, 1_000_000),
     ),
-    "seed": Option("--seed", "seed of --random (default 0)", "S", type=one(COUNT_FROM_ZERO)),
+    "seed": Option("--seed S", "seed of --random (default 0)", type=one(COUNT_FROM_ZERO)),
     "reference_digits": Option(
-        "--reference-digits",
+        "--reference-digits D",
         "digits of the reference, 30 to 1000 (default 50)",
-        "D",
         type=whole_number(30, 1000),
         default=50,
     ),
-    "shell": Option("shell", None, "SHELL", choices=("bash", "zsh", "fish")),
+    "shell": Option("shell SHELL", None, choices=("bash", "zsh", "fish")),
     # Ledgers.
-    "path": Option("path", "the file, or postgresql://HOST/DATABASE", "LEDGER"),
+    "path": Option("path LEDGER", "the file, or postgresql://HOST/DATABASE"),
     "read_only": Option("--read-only", "without permission to write the file", **_FLAG),
-    "data_set": Option("dataset", "name of the data set", "DATASET"),
-    "any_data_set": Option("dataset", "default: all", "DATASET", nargs="?"),
-    "charged": Option("mechanism", "file of JSON, or - for stdin", "MECHANISM"),
-    "asked": Option("mechanism", "file of JSON, or - for stdin", "MECHANISM", nargs="?"),
-    "uses": Option("--count", "uses (default 1)", "N", type=one(USES), default=1, dest="count"),
-    "reservation": Option("reservation", None, "NUMBER", type=one(COUNT)),
-    "used": Option("used", None, "USED", type=one(COUNT_FROM_ZERO)),
-    "note": Option("--note", "for the history", "TEXT", default=""),
-    "head": Option("--head", "of an earlier status: must be found", "HASH", action="append"),
-    "backup": Option("target", "a new file", "FILE"),
-    "lines": Option("file", "lines of JSON, or - for stdin", "FILE"),
+    "data_set": Option("dataset DATASET", "name of the data set"),
+    "any_data_set": Option("dataset DATASET", "default: all", nargs="?"),
+    "charged": Option("mechanism MECHANISM", "file of JSON, or - for stdin"),
+    "asked": Option("mechanism MECHANISM", "file of JSON, or - for stdin", nargs="?"),
+    "uses": Option("--count N", "uses (default 1)", type=one(USES), default=1, dest="count"),
+    "asked_uses": Option("--count N", "uses (default 1)", type=one(USES), dest="count"),
+    "reservation": Option("reservation NUMBER", None, type=one(COUNT)),
+    "used": Option("used USED", None, type=one(COUNT_FROM_ZERO)),
+    "note": Option("--note TEXT", "for the history", default=""),
+    "head": Option("--head HASH", "of an earlier status: must be found", action="append"),
+    "backup": Option("target FILE", "a new file"),
+    "lines": Option("file FILE", "lines of JSON, or - for stdin"),
     "min_remaining": Option(
-        "--min-remaining",
+        "--min-remaining SHARE",
         "least share of the budget that must be left (default 0)",
-        "SHARE",
         type=number_in(Domain("from 0 to 1", lambda x: 0 <= x <= 1)),
         default=0,
     ),
-    "budget_epsilon": Option("--epsilon", None, "EPS", type=number_in(POSITIVE), dest="epsilon"),
+    "budget_epsilon": Option("--epsilon EPS", None, type=number_in(POSITIVE), dest="epsilon"),
     "budget_delta": Option(
-        "--delta", None, "DELTA", type=number_in(PROBABILITY_OR_NONE), dest="delta"
+        "--delta DELTA", None, type=number_in(PROBABILITY_OR_NONE), dest="delta"
     ),
-    "rho": Option("--rho", None, "RHO", type=number_in(POSITIVE)),
+    "rho": Option("--rho RHO", None, type=number_in(POSITIVE)),
     "filter": Option(
-        "--accountant",
+        "--accountant NAME",
         "the filter: renyi (default), gdp (Gaussian noise without loss), zcdp (with --rho)",
-        "NAME",
         choices=("renyi", "gdp", "zcdp"),
         dest="accountant",
     ),

@@ -26,17 +26,6 @@ from renyi.cli.output import grouped, plain
 if TYPE_CHECKING:
     from renyi import PLDAccountant, RDPAccountant
     from renyi.mechanisms import Mechanism
-    from renyi.sgd import TrainingPlan
-
-
-def scheme_of(options: argparse.Namespace) -> str:
-    """Return the sampling scheme; commands without the option have Poisson samples only."""
-    return getattr(options, "sampling", POISSON)
-
-
-def tuning_of(options: argparse.Namespace) -> int | None:
-    """Return the mean number of runs of which the best one is released; None: one run."""
-    return getattr(options, "tuning_runs", None)
 
 
 def without_tuning(options: argparse.Namespace) -> argparse.Namespace:
@@ -46,15 +35,15 @@ def without_tuning(options: argparse.Namespace) -> argparse.Namespace:
 
 def batches_of_epoch(options: argparse.Namespace, run: Mapping[str, Any]) -> int:
     """Return in how many batches an epoch deals the records; 1 where steps stand by themselves."""
-    if scheme_of(options) not in IN_EPOCHS:
+    if options.sampling not in IN_EPOCHS:
         return 1
     return -(-int(run["dataset_size"]) // int(run["batch_size"]))
 
 
 def check_sampling(options: argparse.Namespace) -> None:
     """Refuse a scheme without the sizes that it is defined by."""
-    scheme = scheme_of(options)
-    if getattr(options, "batch_limit", None) is not None and scheme != "truncated-poisson":
+    scheme = options.sampling
+    if options.batch_limit is not None and scheme != "truncated-poisson":
         raise UsageError("--batch-limit needs --sampling truncated-poisson")
     if scheme != POISSON and options.batch_size is None:
         raise UsageError(f"--sampling {scheme} needs --batch-size and --dataset-size")
@@ -62,15 +51,14 @@ def check_sampling(options: argparse.Namespace) -> None:
 
 def is_exact(options: argparse.Namespace) -> bool:
     """Return whether the curve is that of the worst neighbours, not one above it."""
-    scheme = scheme_of(options)
-    if tuning_of(options):
-        return False
-    return scheme == POISSON or (scheme in EXACT and options.adjacency != "replace_one")
+    scheme = options.sampling
+    exact = scheme == POISSON or (scheme in EXACT and options.adjacency != "replace_one")
+    return exact and not options.tuning_runs
 
 
 def plan_settings(options: argparse.Namespace, run: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the plan of a run, except its noise and its length."""
-    scheme, size = scheme_of(options), run["batch_size"]
+    scheme, size = options.sampling, run["batch_size"]
     settings = {
         "population": run["dataset_size"],
         "batch_size": size,
@@ -81,14 +69,6 @@ def plan_settings(options: argparse.Namespace, run: Mapping[str, Any]) -> dict[s
         limit = options.batch_limit or math.ceil(size + DEVIATIONS * math.sqrt(size))
         settings["batch_limit"] = min(limit, run["dataset_size"])
     return settings
-
-
-def plan_of(options: argparse.Namespace, run: Mapping[str, Any]) -> TrainingPlan:
-    """Return the plan of a run."""
-    from renyi.sgd import TrainingPlan
-
-    noise, steps = run["noise_multiplier"], run["steps"]
-    return TrainingPlan(noise_multiplier=noise, steps=steps, **plan_settings(options, run))
 
 
 def most_steps(options: argparse.Namespace, cell: Mapping[str, Any], accountant: str) -> int:
@@ -123,12 +103,15 @@ def require(options: argparse.Namespace, *names: str) -> None:
             raise UsageError(f"{OPTIONS[name].flag} is required ({permitted_values(name)})")
 
 
-def given_and_wanted(options: argparse.Namespace, verb: str) -> tuple[str, str]:
-    """Return which of epsilon and delta is given, and the other one."""
+def given_and_wanted(
+    options: argparse.Namespace, verb: str, delta: str = "delta"
+) -> tuple[str, str]:
+    """Return which of epsilon and delta is given, and the other one; ``delta`` is the option's."""
     if options.epsilon is not None and options.delta is not None:
         raise UsageError(f"--epsilon excludes --delta: one is given, the other {verb}")
     if options.epsilon is None and options.delta is None:
-        raise UsageError(f"--delta is required ({permitted_values('delta')}), or --epsilon")
+        epsilon = f"--epsilon ({permitted_values('epsilon')})"
+        raise UsageError(f"--delta is required ({permitted_values(delta)}), or {epsilon}")
     return ("delta", "epsilon") if options.epsilon is None else ("epsilon", "delta")
 
 
@@ -183,10 +166,9 @@ def lengths(options: argparse.Namespace, rate: Fraction, sampling: Fields) -> li
         return [{"steps": -(-int(steps) // batches) * batches} for steps in options.steps]
     if options.epochs is None:
         raise UsageError(f"--steps is required ({permitted_values('steps')}), or --epochs")
-    scheme = scheme_of(options)
-    for epochs in options.epochs if scheme in IN_EPOCHS else ():
-        if epochs.denominator != 1:
-            raise UsageError(f"--epochs must be whole numbers with --sampling {scheme}")
+    whole = all(epochs.denominator == 1 for epochs in options.epochs)
+    if options.sampling in IN_EPOCHS and not whole:
+        raise UsageError(f"--epochs must be whole numbers with --sampling {options.sampling}")
     return [
         {
             "epochs": float(epochs),
@@ -213,6 +195,24 @@ def every(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]
         for rate, sampling in samplings(options)
         for length in lengths(options, rate, sampling)
     ]
+
+
+def single(options: argparse.Namespace, name: str) -> float:
+    """Return the only value of an option."""
+    values = getattr(options, name)
+    if len(values) != 1:
+        raise UsageError(f"--{name.replace('_', '-')} must be one number, got {len(values)}")
+    return float(values[0])
+
+
+def one_run(options: argparse.Namespace, said: str) -> Fields:
+    """Return the only run that is described; ``said`` begins the message where there are more."""
+    require(options, "noise_multiplier")
+    single(options, "noise_multiplier")
+    found = every(options)
+    if len(found) != 1:
+        raise UsageError(f"{said} one run, got {len(found)}")
+    return found[0]
 
 
 def check_method(options: argparse.Namespace) -> None:
@@ -250,26 +250,21 @@ def renyi_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def uses_of(options: argparse.Namespace, run: Mapping[str, Any]) -> tuple[Mechanism, int]:
     """Return the mechanism of a run, and the number of its uses; with tuning, of all runs."""
-    if scheme_of(options) == POISSON:
-        mechanism, count = step_of(run), run["steps"]
-    else:
-        plan = plan_of(options, run)
+    from renyi import Gaussian, PoissonSampled, RepeatAndSelect
+
+    noise, count, rate = run["noise_multiplier"], run["steps"], run["sample_rate"]
+    mechanism: Mechanism = Gaussian(noise)
+    if options.sampling != POISSON:
+        from renyi.sgd import TrainingPlan
+
+        settings = plan_settings(options, run)
+        plan = TrainingPlan(noise_multiplier=noise, steps=count, **settings)
         mechanism, count = plan.step_mechanism, plan.releases
-    tuning = tuning_of(options)
-    if tuning is None:
+    elif rate != 1.0:
+        mechanism = PoissonSampled(mechanism, rate)
+    if options.tuning_runs is None:
         return mechanism, count
-    from renyi import RepeatAndSelect
-
-    return RepeatAndSelect(mechanism * count, tuning, 1.0), 1
-
-
-def step_of(run: Mapping[str, Any]) -> Mechanism:
-    """Return a step of a run."""
-    from renyi import Gaussian, PoissonSampled
-
-    gaussian = Gaussian(run["noise_multiplier"])
-    rate = run["sample_rate"]
-    return gaussian if rate == 1.0 else PoissonSampled(gaussian, rate)
+    return RepeatAndSelect(mechanism * count, options.tuning_runs, 1.0), 1
 
 
 def price(options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float) -> Fields:
@@ -278,48 +273,29 @@ def price(options: argparse.Namespace, run: Mapping[str, Any], given: str, value
     The fields are the number, the bracket of its exact value, and the direction or order of it.
     """
     wanted = "epsilon" if given == "delta" else "delta"
-    if tuning_of(options):
-        alone = headline(price(without_tuning(options), run, given, value), wanted)
-        return {f"{wanted}_of_one_run": alone, **_priced(options, run, wanted, value)}
-    return _priced(options, run, wanted, value)
-
-
-def _priced(
-    options: argparse.Namespace, run: Mapping[str, Any], wanted: str, value: float
-) -> Fields:
-    if options.accountant == "pld":
-        record = _by_curve(options, run, wanted, value)
-        number, order = None, None
-        if options.adjacency != "replace_one":
-            number, order = _by_order(renyi_accountant(options, run), wanted, value)
-        return {**record, f"{wanted}_rdp": number, "order": order}
-    account = renyi_accountant(options, run)
-    number, order = _by_order(account, wanted, value)
-    lower, upper = getattr(account, f"get_{wanted}_bounds")(value)
-    ends = {f"{wanted}_lower": float(lower), f"{wanted}_upper": float(upper)}
-    return {wanted: number, **ends, "order": order}
-
-
-def _by_curve(
-    options: argparse.Namespace, run: Mapping[str, Any], wanted: str, value: float
-) -> Fields:
-    bounds = getattr(curve_accountant(options, run), f"get_{wanted}_bounds")
-    direction = None
+    ends = f"{wanted}_lower", f"{wanted}_upper"
+    record: Fields = {}
+    if options.tuning_runs:
+        alone = price(without_tuning(options), run, given, value)
+        record[f"{wanted}_of_one_run"] = headline(alone, wanted)
+    number = order = None
+    if options.accountant == "rdp" or options.adjacency != "replace_one":
+        moments = renyi_accountant(options, run)
+        number, order = map(float, getattr(moments, f"get_{wanted}_and_order")(value))
+        order = order if math.isfinite(order) else None
+    if options.accountant == "rdp":
+        bounds = map(float, getattr(moments, f"get_{wanted}_bounds")(value))
+        return {**record, wanted: number, **dict(zip(ends, bounds, strict=True)), "order": order}
+    ask, direction = getattr(curve_accountant(options, run), f"get_{wanted}_bounds"), None
     if options.adjacency == "replace_one":
-        lower, upper = bounds(value)
+        lower, upper = ask(value)
     else:
-        remove, add = bounds(value, direction="remove"), bounds(value, direction="add")
+        remove, add = ask(value, direction="remove"), ask(value, direction="add")
         lower, upper = max(remove[0], add[0]), max(remove[1], add[1])
         worse = "remove" if remove[1] > add[1] else "add"
         direction = "both" if remove[1] == add[1] else worse
-    ends = {f"{wanted}_lower": lower, f"{wanted}_upper": upper}
-    return {wanted: upper, **ends, "direction": direction}
-
-
-def _by_order(account: RDPAccountant, wanted: str, value: float) -> tuple[float, float | None]:
-    """Return a number of Renyi-DP and its order; no order where none is finite."""
-    number, order = getattr(account, f"get_{wanted}_and_order")(value)
-    return float(number), float(order) if math.isfinite(order) else None
+    record |= {wanted: upper, ends[0]: lower, ends[1]: upper, "direction": direction}
+    return {**record, f"{wanted}_rdp": number, "order": order}
 
 
 def headline(record: Mapping[str, Any], wanted: str) -> float:
@@ -364,25 +340,22 @@ def curve_in_words(options: Any) -> str:
 
 def run_in_words(options: Any, record: Mapping[str, Any]) -> str:
     """Say what was run: steps, sampling and noise, and how often."""
-    if (tuning := tuning_of(options)) is not None:
-        one = run_in_words(without_tuning(options), record)
+    if options.tuning_runs is not None:
+        one, tuning = run_in_words(without_tuning(options), record), plain(options.tuning_runs)
         return (
-            f"The best of a geometric number of runs, {plain(tuning)} on average, each "
+            f"The best of a geometric number of runs, {tuning} on average, each "
             f"{one[0].lower()}{one[1:]}"
         )
     count, noise = record["steps"], plain(record["noise_multiplier"])
     steps = "One step of the" if count == 1 else f"The composition of {grouped(count)} steps of the"
-    if record["sample_rate"] == 1.0 and scheme_of(options) == POISSON:
-        return f"{steps} Gaussian mechanism without sampling (noise multiplier {noise})"
-    if scheme_of(options) != POISSON:
-        how = f"{scheme_of(options)} sampling, batch size {record['batch_size']}"
+    if options.sampling != POISSON:
+        how = f"{options.sampling} sampling, batch size {record['batch_size']}"
         where = f"of {grouped(record['dataset_size'])} records"
         return f"{steps} Gaussian mechanism with {how} {where} (noise multiplier {noise})"
-    rate = rate_in_words(record)
-    return (
-        f"{steps} Poisson-sampled Gaussian mechanism "
-        f"(sampling rate {rate}, noise multiplier {noise})"
-    )
+    if record["sample_rate"] == 1.0:
+        return f"{steps} Gaussian mechanism without sampling (noise multiplier {noise})"
+    rate = f"sampling rate {rate_in_words(record)}"
+    return f"{steps} Poisson-sampled Gaussian mechanism ({rate}, noise multiplier {noise})"
 
 
 def rate_in_words(record: Mapping[str, Any]) -> str:
@@ -494,12 +467,10 @@ def remarks(options: Any, record: Mapping[str, Any]) -> list[str]:
         found.append("a delta of 1 promises nothing; ask for a larger epsilon")
     order = record.get("order")
     if options.orders is not None and len(options.orders) > 1 and order is not None:
-        if order == float(max(options.orders)):
-            found.append(
-                "the best order is the largest of --orders; larger ones may give a smaller number"
-            )
-        if order == float(min(options.orders)):
-            found.append(
-                "the best order is the smallest of --orders; smaller ones may give a smaller number"
-            )
+        for end, least in (("larg", max), ("small", min)):
+            if order == float(least(options.orders)):
+                found.append(
+                    f"the best order is the {end}est of --orders; {end}er ones may give a smaller "
+                    "number"
+                )
     return found

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from renyi._refusal import refusal
+from renyi._search import largest_count
 from renyi._strict_json import check_names, check_version
 from renyi._validation import POSITIVE, integer_of, number_in, probability_of, uses_of
 from renyi.accountants import PLDAccountant, RDPAccountant
@@ -220,11 +221,7 @@ class StepCallback:
         return step, self.accountant.mechanisms, self.epsilon, self.delta
 
     def _refusal(self, step: Mechanism, number: int) -> BudgetExceededError:
-        fits, fails = 0, number
-        while fails - fits > 1:
-            middle = (fits + fails) // 2
-            holds = self._fits(step, middle) >= middle
-            fits, fails = (middle, fails) if holds else (fits, middle)
+        fits = largest_count(lambda count: self._fits(step, count) >= count, 0, number)
         amounts = []
         for count in (0, number, fits):
             after = self.accountant.copy().compose(step, count)

@@ -13,37 +13,31 @@ from typing import Any
 from autodp import autodp_core
 from autodp import mechanism_zoo as zoo
 
-from renyi.mechanisms import (
-    ZCDP,
-    Composed,
-    Exponential,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    PoissonSampled,
-    PureDP,
-    RandomizedResponse,
-)
+from renyi import mechanisms as own
 
 __all__ = ["from_autodp"]
 
 Parameters = Mapping[str, Any]
 
 # Class; its name, which that of a sample ends in; its parameters, which a sample has besides.
-BASIC: dict[type, tuple[str, tuple[str, ...], Callable[..., Mechanism]]] = {
-    zoo.ExactGaussianMechanism: ("Gaussian", ("sigma",), Gaussian),
-    zoo.ExponentialMechanism: ("ExpMech", ("eps", "rho", "xi"), lambda eps, *_: Exponential(eps)),
-    zoo.GaussianMechanism: ("Gaussian", ("sigma",), Gaussian),
-    zoo.LaplaceMechanism: ("Laplace", ("b",), Laplace),
-    zoo.PureDP_Mechanism: ("PureDP", ("eps",), PureDP),
-    zoo.RandresponseMechanism: ("Randresponse", ("p",), RandomizedResponse),
-    zoo.zCDP_Mechanism: ("zCDP_mech", ("rho", "xi"), ZCDP),
+BASIC: dict[type, tuple[str, tuple[str, ...], Callable[..., own.Mechanism]]] = {
+    zoo.ExactGaussianMechanism: ("Gaussian", ("sigma",), own.Gaussian),
+    zoo.ExponentialMechanism: (
+        "ExpMech",
+        ("eps", "rho", "xi"),
+        lambda eps, *_: own.Exponential(eps),
+    ),
+    zoo.GaussianMechanism: ("Gaussian", ("sigma",), own.Gaussian),
+    zoo.LaplaceMechanism: ("Laplace", ("b",), own.Laplace),
+    zoo.PureDP_Mechanism: ("PureDP", ("eps",), own.PureDP),
+    zoo.RandresponseMechanism: ("Randresponse", ("p",), own.RandomizedResponse),
+    zoo.zCDP_Mechanism: ("zCDP_mech", ("rho", "xi"), own.ZCDP),
 }
-OTHER: dict[type, Callable[[Parameters], Mechanism]] = {
-    zoo.ComposedGaussianMechanism: lambda given: Gaussian(given["sigma"]) * given["coeff"],
-    zoo.DiscreteGaussianMechanism: lambda given: ZCDP(given["rho"], given["xi"]),
-    zoo.NoisyGD_Mechanism: lambda given: Composed(
-        *((Gaussian(noise), 1) for noise in given["sigma_list"])
+OTHER: dict[type, Callable[[Parameters], own.Mechanism]] = {
+    zoo.ComposedGaussianMechanism: lambda given: own.Gaussian(given["sigma"]) * given["coeff"],
+    zoo.DiscreteGaussianMechanism: lambda given: own.ZCDP(given["rho"], given["xi"]),
+    zoo.NoisyGD_Mechanism: lambda given: own.Composed(
+        *((own.Gaussian(noise), 1) for noise in given["sigma_list"])
     ),
     zoo.NoisySGD_Mechanism: lambda given: _run(given, given["niter"]),
     zoo.SubsampleGaussianMechanism: lambda given: _run(given, given["coeff"]),
@@ -56,7 +50,7 @@ INSTEAD = {
 CURVE = "its Rényi curve, RDPCurve(None, mechanism.RenyiDP), is as right as autodp has it"
 
 
-def from_autodp(mechanism: Any) -> Mechanism:
+def from_autodp(mechanism: Any) -> own.Mechanism:
     """Return a mechanism of autodp as one of this package.
 
     Args:
@@ -81,7 +75,7 @@ def from_autodp(mechanism: Any) -> Mechanism:
             rate = given.pop(SAMPLE)
             for basic, fields, made in BASIC.values():
                 if name == f"{SAMPLE}:{basic}" and given.keys() == set(fields):
-                    return PoissonSampled(made(*(given[field] for field in fields)), rate)
+                    return own.PoissonSampled(made(*(given[field] for field in fields)), rate)
         if kind in BASIC:
             _, fields, made = BASIC[kind]
             return made(*(given[field] for field in fields))
@@ -92,5 +86,5 @@ def from_autodp(mechanism: Any) -> Mechanism:
     raise TypeError(f"mechanism must be of autodp's zoo and known here, got {found}: {remedy}")
 
 
-def _run(given: Parameters, steps: int) -> Mechanism:
-    return PoissonSampled(Gaussian(given["sigma"]), given["prob"]) * steps
+def _run(given: Parameters, steps: int) -> own.Mechanism:
+    return own.PoissonSampled(own.Gaussian(given["sigma"]), given["prob"]) * steps

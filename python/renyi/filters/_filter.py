@@ -15,15 +15,9 @@ from renyi import _strict_json
 from renyi._adjacency import Adjacency
 from renyi._locks import lock_freed_by_fork
 from renyi._refusal import refusal
+from renyi._search import largest_count
 from renyi._strict_json import check_names, read_number, written
-from renyi._validation import (
-    BETWEEN,
-    integer_of,
-    number_in,
-    probability_of,
-    real_of,
-    uses_of,
-)
+from renyi._validation import BETWEEN, integer_of, number_in, probability_of, real_of, uses_of
 from renyi.accountants import RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 
@@ -58,6 +52,9 @@ class Saved(ABC):
     def to_json(self, indent: int | None = None) -> str:
         """Return the settings and the state as strict JSON, for `from_json`.
 
+        Nothing seals it: whoever can change the text can change what was spent. Keep it where only
+        trusted programs write, or take a `renyi.Ledger`, whose hashes tell of changes.
+
         Raises:
             TypeError: If it holds a mechanism with functions, or of a class of the user's own.
         """
@@ -68,6 +65,8 @@ class Saved(ABC):
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """Return the object that `to_json` wrote, equal in every digit.
+
+        The text is trusted: it is checked for its form, not for who wrote it.
 
         Raises:
             TypeError, ValueError: If the text is not strict JSON, of another version or of another
@@ -335,12 +334,12 @@ class Filter(Saved):
     def _limits(self) -> dict[str, float]:
         """The budget, as a user gave it."""
 
-    @abstractmethod
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
         """Return upper bounds on the part of each limit that a total uses, by its name.
 
-        ``uses`` are those in it that are not recorded, perhaps none.
+        ``uses`` are those in it that are not recorded, perhaps none. Of the one limit it is all.
         """
+        return dict.fromkeys(self._limits, float(total.rounded()[0][0]))
 
     @property
     def failure_delta(self) -> float:
@@ -468,11 +467,7 @@ class Filter(Saved):
         fits, more = 0, 1
         while more < fails and fit(more):  # far counts may be dear to price
             fits, more = more, 2 * more
-        fails = min(more, fails)
-        while fails - fits > 1:
-            middle = (fits + fails) // 2
-            fits, fails = (middle, fails) if fit(middle) else (fits, middle)
-        return fits
+        return largest_count(fit, fits, min(more, fails))
 
     def _left(self) -> float:
         return max(0.0, 1.0 - float(np.min(self._total.rounded()[0] / self._budgets)))
@@ -509,3 +504,24 @@ class Filter(Saved):
             "both together could spend twice. To go on later or elsewhere, write to_json() and go "
             "on from from_json() in one place only; for several processes there is renyi.Ledger"
         )
+
+
+class EpsilonDelta(Filter):
+    """A filter of a budget (epsilon, delta)."""
+
+    _epsilon: float
+    _delta: float
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the budget."""
+        return self._epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of the budget."""
+        return self._delta
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        return {"epsilon": self._epsilon, "delta": self._delta}

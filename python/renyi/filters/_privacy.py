@@ -14,7 +14,15 @@ from renyi._rounding import above, round_down
 from renyi._strict_json import check_names
 from renyi._validation import BELOW_ONE, FINITE_POSITIVE, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
-from renyi.filters._filter import NEAR, ROUNDED_UP, Cost, Filter, Total, divergences, orders_of
+from renyi.filters._filter import (
+    NEAR,
+    ROUNDED_UP,
+    Cost,
+    EpsilonDelta,
+    Total,
+    divergences,
+    orders_of,
+)
 from renyi.mechanisms import Gaussian, Mechanism
 from renyi.mechanisms.json_form import decode_counted, encode_counted
 
@@ -117,7 +125,7 @@ DISTANCES = (0.6, 0.75, 4.0, 64.0)
 bounded losses larger ones. Below half of it log(1/delta) alone takes all of epsilon."""
 
 
-class PrivacyFilter(Filter):
+class PrivacyFilter(EpsilonDelta):
     """A budget (epsilon, delta) that refuses the mechanism which would exceed it.
 
     The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
@@ -154,7 +162,7 @@ class PrivacyFilter(Filter):
     """
 
     _ARGUMENTS = ("epsilon", "delta", "order", "adjacency", "failure_delta")
-    _STATE = (*Filter._STATE, "orders", "basic")
+    _STATE = (*EpsilonDelta._STATE, "orders", "basic")
 
     def __init__(
         self,
@@ -205,16 +213,6 @@ class PrivacyFilter(Filter):
         """The one order that was planned, or None."""
         return self._order
 
-    @property
-    def epsilon(self) -> float:
-        """The epsilon of the budget."""
-        return self._epsilon
-
-    @property
-    def delta(self) -> float:
-        """The delta of the budget."""
-        return self._delta
-
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
         if self._delta == 0.0:
             return Cost(np.array([_pure(mechanism, count, self._adjacency)]), 0.0)
@@ -224,13 +222,13 @@ class PrivacyFilter(Filter):
     def _limits(self) -> dict[str, float]:
         if self._delta == 0.0:
             return {"pure epsilon": self._epsilon}
-        return {"epsilon": self._epsilon, "delta": self._delta}
+        return super()._limits
 
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
         """Each route, with its share of delta; a budget of less delta would have smaller shares."""
         amounts, failing = total.rounded()
         if self._delta == 0.0:
-            return {"pure epsilon": float(amounts[0])}
+            return super()._taken(total, uses)
         routes = zip(amounts.tolist(), self._orders, self._deltas, strict=True)
         epsilons, shares = zip(*(_read(self._epsilon, *route) for route in routes), strict=True)
         epsilon, share = min(epsilons), min(shares)

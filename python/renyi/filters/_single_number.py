@@ -16,6 +16,7 @@ from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanism
 from renyi.filters._filter import (
     ROUNDED_UP,
     Cost,
+    EpsilonDelta,
     Filter,
     Total,
     divergences,
@@ -28,7 +29,7 @@ from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Gaus
 HALVINGS = 20  # of the residue, which may be smaller by a millionth of mu
 
 
-class GDPFilter(Filter):
+class GDPFilter(EpsilonDelta):
     """A budget (epsilon, delta) kept by Gaussian differential privacy.
 
     The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
@@ -69,16 +70,6 @@ class GDPFilter(Filter):
         super().__init__((mu * mu * (1.0 - 2.0**-50),), adjacency, 0.0)
 
     @property
-    def epsilon(self) -> float:
-        """The epsilon of the budget."""
-        return self._epsilon
-
-    @property
-    def delta(self) -> float:
-        """The delta of the budget."""
-        return self._delta
-
-    @property
     def mu(self) -> float:
         """The parameter of Gaussian privacy that gives epsilon and delta, rounded down."""
         return math.sqrt(self._budgets[0]) * (1.0 - 2.0**-50)
@@ -86,10 +77,6 @@ class GDPFilter(Filter):
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
         square = count * mu_squared(mechanism, self._adjacency) * ROUNDED_UP if count else 0.0
         return Cost(np.array([square]), 0.0)
-
-    @property
-    def _limits(self) -> dict[str, float]:
-        return {"epsilon": self._epsilon, "delta": self._delta}
 
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
         square = float(total.rounded()[0][0])
@@ -251,9 +238,6 @@ class ZCDPFilter(Filter):
     def _cost(self, mechanism: Mechanism, count: int) -> Cost:
         return Cost(np.array([times(count, _rho_of(mechanism, self._adjacency))]), 0.0)
 
-    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
-        return {"rho": float(total.rounded()[0][0])}
-
     def __repr__(self) -> str:
         return f"<ZCDPFilter: rho {self._rho!r}, {round_down(self.remaining, 3)} remaining>"
 
@@ -349,15 +333,8 @@ class RenyiFilter(Filter):
         return Cost(*divergences(mechanism, count, self._adjacency, self._orders))
 
     @property
-    def _unit(self) -> str:
-        return f"divergence of order {decimal_of(self.order)}"
-
-    @property
     def _limits(self) -> dict[str, float]:
-        return {self._unit: self._budget}
-
-    def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
-        return {self._unit: float(total.rounded()[0][0])}
+        return {f"divergence of order {decimal_of(self.order)}": self._budget}
 
     def __repr__(self) -> str:
         return f"<RenyiFilter: order {self.order!r}, {round_down(self.remaining, 3)} remaining>"

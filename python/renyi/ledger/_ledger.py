@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from renyi._adjacency import Adjacency
 from renyi._validation import integer_of, uses_of
 from renyi.filters import Reservation
+from renyi.ledger import _rows
 from renyi.ledger._records import (
     Budget,
     Entry,
@@ -24,34 +26,8 @@ from renyi.ledger._records import (
     settings_of,
     text_of,
 )
-from renyi.ledger._rows import (
-    MOST_ROWS,
-    add_dataset,
-    append,
-    budget_after,
-    exported,
-    head_of,
-    identity_of,
-    insert,
-    names,
-    open_reservations,
-    problems_of,
-    replace_all,
-    replace_budget,
-    replayed,
-    reporting_damage,
-    reserving_hash,
-    rows_of,
-    steps_of,
-    stored,
-)
 from renyi.ledger._store import Store
 from renyi.mechanisms import Mechanism
-
-
-def _opened(kind: type[Ledger], path: str, options: dict[str, Any]) -> Ledger:
-    return kind(path, **options)
-
 
 Found = TypeVar("Found")
 
@@ -109,13 +85,13 @@ class Ledger:
 
     def count_that_fits(self, dataset: str, mechanism: Mechanism, most: int) -> int:
         """Return the number of uses, up to a limit, that `charge` would take now."""
-        budget = self._store.reading(lambda connection: stored(connection, dataset))[1]
+        budget = self._store.reading(lambda connection: _rows.stored(connection, dataset))[1]
         return budget.count_that_fits(mechanism, most)
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """The names, in the order of their creation."""
-        return tuple(self._store.reading(names))
+        return tuple(self._store.reading(_rows.names))
 
     def status(self, dataset: str) -> Status:
         """Return the status of a data set.
@@ -126,13 +102,13 @@ class Ledger:
         """
 
         def read(connection: sqlite3.Connection) -> Status:
-            identity, budget = stored(connection, dataset, None)
+            identity, budget = _rows.stored(connection, dataset, None)
             charges, entries = connection.execute(
                 "SELECT sum(CASE WHEN json_extract(body, '$.type') = 'charge' THEN repeats ELSE 0 "
                 "END), count(*) FROM entries WHERE dataset = ?",
                 (identity,),
             ).fetchone()
-            head = head_of(connection, identity)
+            head = _rows.head_of(connection, identity)
             return Status(
                 dataset,
                 accountant_of(budget),
@@ -151,9 +127,9 @@ class Ledger:
         """Return all that was recorded of a data set, in its order."""
 
         def read(connection: sqlite3.Connection) -> list[Entry]:
-            identity = identity_of(connection, dataset)
-            with reporting_damage(dataset):
-                return [entry_of(dataset, *row) for row in rows_of(connection, identity)]
+            identity = _rows.identity_of(connection, dataset)
+            with _rows.reporting_damage(dataset):
+                return [entry_of(dataset, *row) for row in _rows.rows_of(connection, identity)]
 
         return self._store.reading(read)
 
@@ -164,11 +140,11 @@ class Ledger:
             heads: `Status.head` of earlier times, each of which must be in a history.
         """
         wanted = set(heads)
-        return self._store.reading(lambda connection: list(problems_of(connection, wanted)))
+        return self._store.reading(lambda connection: list(_rows.problems_of(connection, wanted)))
 
     def export_lines(self) -> Iterator[str]:
         """Return the histories of all data sets as lines of JSON, for `import_lines`."""
-        return iter(self._store.reading(lambda connection: list(exported(connection))))
+        return iter(self._store.reading(lambda connection: list(_rows.exported(connection))))
 
     def backup(self, target: str | os.PathLike[str]) -> None:
         """Write all that is recorded now to a new file, while others may charge.
@@ -193,8 +169,12 @@ class Ledger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         store = self._store
-        options = {"timeout": store.timeout, "wal": store.wal, "read_only": store.read_only}
-        return _opened, (type(self), store.path, options)
+        options: dict[str, Any] = {
+            "timeout": store.timeout,
+            "wal": store.wal,
+            "read_only": store.read_only,
+        }
+        return partial(type(self), **options), (store.path,)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {str(self._store.path)!r}>"
@@ -227,9 +207,11 @@ class Ledger:
         fields = {"dataset": name_of(dataset, "dataset"), "note": text_of(note, "note")}
 
         def add(connection: sqlite3.Connection) -> None:
-            identity = add_dataset(connection, dataset)
-            append(connection, identity, body_of("create", budget=settings_of(budget), **fields))
-            replace_budget(connection, identity, budget)
+            identity = _rows.add_dataset(connection, dataset)
+            _rows.append(
+                connection, identity, body_of("create", budget=settings_of(budget), **fields)
+            )
+            _rows.replace_budget(connection, identity, budget)
 
         self._store.changing(add, create=True)
 
@@ -286,14 +268,14 @@ class Ledger:
         self._price(dataset, mechanism, count)
 
         def spend(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
-            if run is not None and step != (before := steps_of(connection, identity, run)):
+            if run is not None and step != (before := _rows.steps_of(connection, identity, run)):
                 raise ValueError(
                     f"step must be {before}, for so many steps of the run {run!r} were charged, "
                     f"got {step!r}: the state is an old one, or another process went on from it; "
                     "to go on from it anyway, give the run a new name, which charges anew"
                 )
             budget.spend(mechanism, count)
-            append(connection, identity, body_of("charge", **fields))
+            _rows.append(connection, identity, body_of("charge", **fields))
 
         self._change(dataset, spend)
 
@@ -319,7 +301,9 @@ class Ledger:
 
         def reserve(connection: sqlite3.Connection, identity: int, budget: Budget) -> Reservation:
             made = budget.reserve(mechanism, count)
-            append(connection, identity, body_of("reserve", reservation=made.number, **fields))
+            _rows.append(
+                connection, identity, body_of("reserve", reservation=made.number, **fields)
+            )
             return made
 
         return self._change(dataset, reserve)
@@ -343,7 +327,7 @@ class Ledger:
 
         def settle(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
             budget.settle(number, used)
-            append(connection, identity, body_of("settle", **fields))
+            _rows.append(connection, identity, body_of("settle", **fields))
 
         self._change(dataset, settle, number)
 
@@ -355,14 +339,14 @@ class Ledger:
             TypeError, ValueError: If the lines are not what `export_lines` returned, their hashes
                 are broken, a history exceeds its budget, or a name is taken.
         """
-        found = replayed(lines)  # before others have to wait
+        found = _rows.replayed(lines)  # before others have to wait
 
         def add(connection: sqlite3.Connection) -> None:
             for dataset, rows, budget in found:
-                identity = add_dataset(connection, dataset)
+                identity = _rows.add_dataset(connection, dataset)
                 for row in rows:
-                    insert(connection, identity, row)
-                replace_budget(connection, identity, budget)
+                    _rows.insert(connection, identity, row)
+                _rows.replace_budget(connection, identity, budget)
 
         self._store.changing(add, create=True)
 
@@ -376,16 +360,16 @@ class Ledger:
         """
 
         def rebuild(connection: sqlite3.Connection) -> None:
-            identity = identity_of(connection, dataset)
-            with reporting_damage(dataset):
-                rows = rows_of(connection, identity)
-            replace_all(connection, identity, budget_after(rows, dataset))
+            identity = _rows.identity_of(connection, dataset)
+            with _rows.reporting_damage(dataset):
+                rows = _rows.rows_of(connection, identity)
+            _rows.replace_all(connection, identity, _rows.budget_after(rows, dataset))
 
         self._store.changing(rebuild)
 
     def _price(self, dataset: str, mechanism: Mechanism, count: int) -> None:
         """Compute what may take long, and is kept, before others have to wait."""
-        budget = self._store.reading(lambda connection: stored(connection, dataset))[1]
+        budget = self._store.reading(lambda connection: _rows.stored(connection, dataset))[1]
         budget.fits(mechanism, count)
 
     def _change(
@@ -397,11 +381,11 @@ class Ledger:
         """Do something with the filter of a data set, and store it unless there is an error."""
 
         def change(connection: sqlite3.Connection) -> Found:
-            identity = identity_of(connection, dataset)
+            identity = _rows.identity_of(connection, dataset)
             loaded = () if settled is None else _open(connection, identity, settled)
-            budget = stored(connection, dataset, loaded)[1]
+            budget = _rows.stored(connection, dataset, loaded)[1]
             found = action(connection, identity, budget)
-            replace_budget(connection, identity, budget, loaded)
+            _rows.replace_budget(connection, identity, budget, loaded)
             return found
 
         return self._store.changing(change)
@@ -409,11 +393,11 @@ class Ledger:
 
 def _open(connection: sqlite3.Connection, identity: int, number: int) -> Collection[int]:
     """Return the number of a reservation that is open, alone, or raise `ValueError`."""
-    if number > MOST_ROWS or reserving_hash(connection, identity, number) is None:
-        known = open_reservations(connection, identity, MOST_NAMED + 1)
-        names = [*map(str, known[:MOST_NAMED]), *(["..."] if len(known) > MOST_NAMED else [])]
+    if number > _rows.MOST_ROWS or _rows.reserving_hash(connection, identity, number) is None:
+        known = _rows.open_reservations(connection, identity, MOST_NAMED + 1)
+        shown = [*map(str, known[:MOST_NAMED]), *(["..."] if len(known) > MOST_NAMED else [])]
         raise ValueError(
-            f"reservation must be an open one ({', '.join(names) or 'none'}), got {number}"
+            f"reservation must be an open one ({', '.join(shown) or 'none'}), got {number}"
         )
     return (number,)
 

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -237,10 +238,6 @@ def _state(error: Any) -> str | None:
     return found
 
 
-def _opened(kind: type[PostgresLedger], place: str, options: dict[str, Any]) -> PostgresLedger:
-    return kind(place, **options)
-
-
 class PostgresLedger(Ledger):
     """A `Ledger` in a database of PostgreSQL, for processes on many machines.
 
@@ -277,4 +274,4 @@ class PostgresLedger(Ledger):
     def __reduce__(self) -> tuple[Any, ...]:
         store = cast(Any, self._store)
         options = {"driver": store.driver, "schema": store.schema, "timeout": store.timeout}
-        return _opened, (type(self), store.place, options)
+        return partial(type(self), **options), (store.place,)

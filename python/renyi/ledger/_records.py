@@ -23,11 +23,7 @@ Budget = PrivacyFilter | GDPFilter | ZCDPFilter
 SETTINGS = ("epsilon", "delta", "rho", "accountant", "adjacency")
 SPENT = ("spent", "reserved", "last", "begun")
 
-KINDS: dict[str, type[Budget]] = {
-    "renyi": PrivacyFilter,
-    "gdp": GDPFilter,
-    "zcdp": ZCDPFilter,
-}
+KINDS: dict[str, type[Budget]] = {"renyi": PrivacyFilter, "gdp": GDPFilter, "zcdp": ZCDPFilter}
 
 
 def new_budget(

@@ -76,6 +76,8 @@ class Kernel(ABC):
 class Bands(Kernel):
     """The last ``bands - 1`` steps' noise."""
 
+    _of_z = False  # whether z is what is kept
+
     def __init__(self, strategy: Strategy, size: int, dtype: np.dtype[Any]) -> None:
         self._strategy = strategy
         slots = min(strategy.bands, strategy.steps) - 1
@@ -125,7 +127,7 @@ class Bands(Kernel):
             taps[(step - 1 - np.arange(len(by_lag))) % slots] = by_lag
         own = math.nextafter(scale * inverse, math.inf) if inverse != 1.0 else scale
         newest = step % slots if slots else -1
-        add_banded_noise(core, own, taps, newest, False, kept, numbers, threads, taken)
+        add_banded_noise(core, own, taps, newest, self._of_z, kept, numbers, threads, taken)
 
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.
@@ -140,8 +142,10 @@ class Bands(Kernel):
         return self._diagonal * roundings * (sums + self._sizes * kept)
 
 
-class InverseBands(Kernel):
+class InverseBands(Bands):
     """The z of the last steps, as they were realised."""
+
+    _of_z = True
 
     def __init__(self, strategy: BandedInverse, size: int, dtype: np.dtype[Any]) -> None:
         self._past = np.array(strategy.coefficients[1:])
@@ -150,14 +154,8 @@ class InverseBands(Kernel):
         self._sum = float(strategy.first_column().sum()) * (1.0 + strategy.steps * 2.0**-52)
         self.row_norm = math.hypot(1.0, *strategy.coefficients[1:])
 
-    def add(self, numbers: Buffer, scale: float, core: Any, threads: int) -> None:
-        """Add the noise of a step."""
-        taken, step, kept = self.held.taken, self.step, self.held.arrays["noise"]
-        slots = len(kept)
-        taps = np.zeros(slots)
-        taps[(step - 1 - np.arange(slots)) % max(slots, 1)] = -self._past
-        newest = step % slots if slots else -1
-        add_banded_noise(core, scale, taps, newest, True, kept, numbers, threads, taken)
+    def _row(self, step: int) -> tuple[npt.NDArray[np.float64], float]:
+        return -self._past[:step], 1.0
 
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.

@@ -86,7 +86,8 @@ def noise_functions(
     from renyi.noise.generator import generator_of
 
     one_of(library, "library", get_args(Library))
-    make = _makers[library]()
+    module, maker = _MAKERS[library]
+    make = getattr(import_module(module), maker)
     source, count = generator_of(generator), threads_of(threads)
     kernels: dict[tuple[int, np.dtype[Any]], Kernel] = {}
 
@@ -137,18 +138,9 @@ def _arrays(sums: Any) -> list[npt.NDArray[Any]]:
     return [np.array(np.asarray(array), order="C") for array in given]
 
 
-def _of_numpy() -> Callable[[Any], Any]:
-    return np.asarray
-
-
-def _of_jax() -> Callable[[Any], Any]:
-    found: Callable[[Any], Any] = import_module("jax.numpy").asarray
-    return found
-
-
-def _of_torch() -> Callable[[Any], Any]:
-    found: Callable[[Any], Any] = import_module("torch").from_numpy
-    return found
-
-
-_makers = {"numpy": _of_numpy, "jax": _of_jax, "torch": _of_torch}
+_MAKERS = {
+    "numpy": ("numpy", "asarray"),
+    "jax": ("jax.numpy", "asarray"),
+    "torch": ("torch", "from_numpy"),
+}
+"""The module of each library, and what makes its arrays of NumPy's."""

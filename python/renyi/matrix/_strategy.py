@@ -416,6 +416,7 @@ class Strategy(StrategyMatrix):
             loss ({"mean", "max"}): The root of the mean or of the largest variance, times
                 `sensitivity`.
             participation: What the noise is to be scaled for.
+            workload: The queries: `PrefixSums`, `Momentum` or `LearningRates`.
         """
         kind = loss_of(loss)
         errors = self.errors(workload_of(workload))

@@ -16,16 +16,7 @@ from renyi.ledger import Ledger
 from renyi.mechanisms import Exponential, Mechanism
 from renyi.noise import SecureGenerator
 from renyi.noise.generator import generator_of
-from renyi.release._columns import (
-    Grid,
-    bounds_of,
-    cells_of,
-    column_of,
-    counts_between,
-    numbers_of_column,
-    sides_of,
-    utilities_of,
-)
+from renyi.release import _columns
 from renyi.release._draws import REDUCED, Exponents, Noise, chosen, noise_of, of_ranks, of_utilities
 from renyi.release._release import Release
 
@@ -137,7 +128,7 @@ class Releases:
             epsilon, rho, noise: How much noise, see `Releases`.
             note: For the release, and the history of a ledger.
         """
-        column = column_of(condition, "condition", "a column of booleans")
+        column = _columns.column_of(condition, "condition", "a column of booleans")
         if column.dtype.kind != "b" and column.size:
             raise TypeError(
                 "condition must be a column of booleans, such as ages >= 18, or notna() for all "
@@ -176,14 +167,14 @@ class Releases:
         Each number is rounded to a multiple of a power of two, some 2^-36 of how far neighbours
         differ; whole numbers are not changed where that is at most 2^36.
         """
-        bounds = bounds_of(lower, upper)
+        bounds = _columns.bounds_of(lower, upper)
         low, high = bounds
         width = high - low if self._replaced else max(-low, high)
-        grid = Grid.between(low, high, width)
+        grid = _columns.Grid.between(low, high, width)
         reach = grid.high - grid.low if self._replaced else max(-grid.low, grid.high)
         drawn = self._noise(noise, epsilon, rho, distance=reach * grid.step)
         _check_fit(drawn, grid)
-        total, _ = grid.total(numbers_of_column(values, missing))
+        total, _ = grid.total(_columns.numbers_of_column(values, missing))
         self._charge(drawn.mechanism, note)
         value = float(drawn.add_to_sum(total, grid.step, self._generator))
         return self._released("sum", value, drawn, note, bounds=bounds)
@@ -213,12 +204,12 @@ class Releases:
         Raises:
             ValueError: If there is no record under "replace_one".
         """
-        bounds = bounds_of(lower, upper)
-        grid = Grid.between(*bounds, bounds[1] - bounds[0])
+        bounds = _columns.bounds_of(lower, upper)
+        grid = _columns.Grid.between(*bounds, bounds[1] - bounds[0])
         distance = (grid.high - grid.low) * grid.step
         drawn = self._noise(noise, epsilon, rho, distance=distance, joint=not self._replaced)
         _check_fit(drawn, grid)
-        total, count = grid.total(numbers_of_column(values, missing))
+        total, count = grid.total(_columns.numbers_of_column(values, missing))
         if self._replaced:
             if count == 0:
                 raise ValueError("values must have a record, got none")
@@ -301,8 +292,8 @@ class Releases:
         points = _points(candidates)
         charged = _range(epsilon)
         rate = Fraction(charged.epsilon) / (2 * (1 if self._replaced else max(rank, 1 - rank)))
-        pieces = numbers_of_column(values, missing)
-        below, upto, count = sides_of(pieces, points.astype(np.float64))
+        pieces = _columns.numbers_of_column(values, missing)
+        below, upto, count = _columns.sides_of(pieces, points.astype(np.float64))
         exponents = of_ranks(below, upto, rank * count, rate)
         return self._choose("quantile", points, exponents, charged, note)
 
@@ -325,7 +316,7 @@ class Releases:
         labels = _labels(categories, "categories")
         charged = _range(epsilon)
         rate = Fraction(charged.epsilon) / (2 if self._replaced else 1)
-        exponents = of_utilities(cells_of(values, labels).astype(np.float64), rate)
+        exponents = of_utilities(_columns.cells_of(values, labels).astype(np.float64), rate)
         return self._choose("noisy_max", labels, exponents, charged, note)
 
     def exponential(
@@ -359,7 +350,7 @@ class Releases:
         charged = _range(epsilon)
         reach = Fraction(number_in(sensitivity, "sensitivity", SENSITIVITY))
         rate = Fraction(charged.epsilon) / (reach * (1 if one_way else 2))
-        numbers = utilities_of(utilities)
+        numbers = _columns.utilities_of(utilities)
         labels = _labels(range(len(numbers)) if candidates is None else candidates, "candidates")
         if len(labels) != len(numbers):
             raise ValueError(
@@ -412,7 +403,7 @@ class Releases:
         return f"<Releases{name}: {self._adjacency}, {round_down(self.remaining, 3)} remaining>"
 
 
-def _check_fit(noise: Noise, grid: Grid) -> None:
+def _check_fit(noise: Noise, grid: _columns.Grid) -> None:
     if not noise.fits(grid.step):
         raise ValueError(
             f"noise must be less between these bounds, got one of scale {noise.scale!r}, to whose "
@@ -433,9 +424,9 @@ def _cells(values: Any, bins: Any, categories: Any) -> tuple[tuple[Any, ...], An
         if len(edges) < 2 or not (edges[1:] > edges[:-1]).all():
             raise ValueError("bins must be at least two edges, ascending")
         pairs = zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-        return tuple(pairs), counts_between(values, edges)
+        return tuple(pairs), _columns.counts_between(values, edges)
     labels = _labels(categories, "categories")
-    return labels, cells_of(values, labels)
+    return labels, _columns.cells_of(values, labels)
 
 
 def _labels(values: Any, name: str) -> tuple[Any, ...]:
@@ -454,7 +445,7 @@ def _labels(values: Any, name: str) -> tuple[Any, ...]:
 
 def _points(candidates: Any) -> Any:
     allowed = "candidates must be ascending numbers, from 1 to 2^24 of them"
-    grid = column_of(candidates, "candidates", "ascending numbers")
+    grid = _columns.column_of(candidates, "candidates", "ascending numbers")
     if grid.dtype.kind not in "iuf" or not 0 < len(grid) <= MOST_CANDIDATES:
         raise ValueError(f"{allowed}, got {outline(grid)}")
     points = grid.astype(np.float64)

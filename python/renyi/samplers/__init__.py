@@ -5,7 +5,6 @@ from renyi.samplers.basic import (
     CyclicPoissonSampler,
     FixedSizeSampler,
     PoissonSampler,
-    TruncatedPoissonSampler,
     pad_batch,
 )
 from renyi.samplers.epochs import (
@@ -25,7 +24,6 @@ __all__ = [
     "MinSeparationSampler",
     "PoissonSampler",
     "ShuffledSampler",
-    "TruncatedPoissonSampler",
     "UserRows",
     "bound_contributions",
     "pad_batch",

@@ -228,7 +228,22 @@ def times(mechanism: Mechanism, steps: int) -> Mechanism:
     return mechanism if count == 1 else mechanism * count
 
 
-class PoissonSampler(BatchSampler):
+class _OfRate(BatchSampler):
+    """Base of Poisson samplers: a rate, and a largest batch or none."""
+
+    def __init__(
+        self, population: int, sample_rate: float, limit: int | None, steps: Any, generator: Any
+    ) -> None:
+        super().__init__(population, steps, generator)
+        self.sample_rate = probability_of(sample_rate, "sample_rate")
+        self.batch_limit = None if limit is None else integer_of(limit, "batch_limit", 1)
+
+    def _settings(self) -> dict[str, Any]:
+        cut = {} if self.batch_limit is None else {"batch_limit": self.batch_limit}
+        return {**super()._settings(), **cut}
+
+
+class PoissonSampler(_OfRate):
     """Every record enters a batch with probability ``sample_rate``, independently of the others.
 
     The cost of a batch is proportional to its size, which is random and may be zero. The law is
@@ -237,6 +252,8 @@ class PoissonSampler(BatchSampler):
     Args:
         population: Number of records, in [1, 2^53].
         sample_rate: In [0, 1].
+        batch_limit: The largest batch, at least 1: of larger samples a uniform subset is kept.
+            `pad_batch` fills batches up to it. Without it there is none.
         steps: Number of batches to iterate over; without end by default.
         generator (SecureGenerator or numpy.random.Generator): By default the process's own
             `SecureGenerator`.
@@ -247,6 +264,9 @@ class PoissonSampler(BatchSampler):
     [True, True, True]
     >>> sampler.mechanism(Gaussian(1.1), steps=3)
     Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.01), 3))
+    >>> cut = PoissonSampler(60_000, 0.01, batch_limit=640, steps=20)
+    >>> max(len(batch) for batch in cut) <= 640, cut.mechanism(Gaussian(1.1)).batch_limit
+    (True, 640)
     """
 
     _kind, _parameters = "Poisson", ("sample_rate",)
@@ -256,18 +276,26 @@ class PoissonSampler(BatchSampler):
         population: int,
         sample_rate: float,
         *,
+        batch_limit: int | None = None,
         steps: int | None = None,
         generator: Any = None,
     ) -> None:
-        super().__init__(population, steps, generator)
-        self.sample_rate = probability_of(sample_rate, "sample_rate")
+        super().__init__(population, sample_rate, batch_limit, steps, generator)
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return a `PoissonSampled` release, ``steps`` times."""
-        return times(PoissonSampled(base, self.sample_rate), steps)
+        """Return a release ``steps`` times: `PoissonSampled`, or cut `TruncatedPoissonSampled`.
+
+        The latter is of Gaussian noise.
+        """
+        if self.batch_limit is None:
+            return times(PoissonSampled(base, self.sample_rate), steps)
+        cut = self.batch_limit, self.population
+        return times(TruncatedPoissonSampled(base, self.sample_rate, *cut), steps)  # type: ignore[arg-type]
 
     def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
-        return self.generator.core.poisson_sample(self.population, self.sample_rate), None
+        core = self.generator.core
+        batch: Indices = core.poisson_sample(self.population, self.sample_rate)
+        return _at_most(core, batch, self.batch_limit), None
 
 
 class FixedSizeSampler(BatchSampler):
@@ -363,7 +391,7 @@ def checked_groups(
     return groups
 
 
-class CyclicPoissonSampler(BatchSampler):
+class CyclicPoissonSampler(_OfRate):
     """Poisson samples of the records of one group, then of the next, in turn.
 
     Each record is put into one of ``cycle_length`` groups, uniformly and independently of the
@@ -403,12 +431,8 @@ class CyclicPoissonSampler(BatchSampler):
         steps: int | None = None,
         generator: Any = None,
     ) -> None:
-        super().__init__(population, steps, generator)
-        self.sample_rate = probability_of(sample_rate, "sample_rate")
+        super().__init__(population, sample_rate, batch_limit, steps, generator)
         self.cycle_length = integer_of(cycle_length, "cycle_length", 1)
-        self.batch_limit = (
-            None if batch_limit is None else integer_of(batch_limit, "batch_limit", 1)
-        )
         if batch_limit is not None and self.population % self.cycle_length:
             raise ValueError(
                 f"cycle_length must be a divisor of the population, {self.population}, with a "
@@ -430,10 +454,6 @@ class CyclicPoissonSampler(BatchSampler):
         scheme = CyclicPoisson(self.sample_rate, self.cycle_length, self.batch_limit, group)
         independent = BandedToeplitz(self.cycle_length, [1.0])
         return times(MatrixMechanism(independent, base.noise_multiplier, scheme), cycles)
-
-    def _settings(self) -> dict[str, Any]:
-        cut = {} if self.batch_limit is None else {"batch_limit": self.batch_limit}
-        return {**super()._settings(), **cut}
 
     def _draw(self, number: int, layout: Groups | None) -> tuple[Indices, Groups]:
         core = self.generator.core
@@ -503,48 +523,3 @@ def pad_batch(batch: Indices, size: int) -> PaddedBatch:
     indices = np.zeros(length, np.int64)
     indices[: len(batch)] = batch
     return PaddedBatch(indices, np.arange(length) < len(batch))
-
-
-class TruncatedPoissonSampler(BatchSampler):
-    """Poisson samples, of which a uniform subset is kept where they exceed a limit.
-
-    Batches have a public largest size, to which `pad_batch` fills them up.
-
-    Args:
-        population: Number of records, in [1, 2^53].
-        sample_rate: Of the Poisson sample, in [0, 1].
-        batch_limit: The largest batch, at least 1.
-        steps, generator: As for `PoissonSampler`.
-
-    >>> from renyi.mechanisms import Gaussian
-    >>> sampler = TruncatedPoissonSampler(60_000, 0.01, 640, steps=20)
-    >>> max(len(batch) for batch in sampler) <= 640
-    True
-    >>> sampler.mechanism(Gaussian(1.1)).batch_limit
-    640
-    """
-
-    _kind, _parameters = "truncated Poisson", ("sample_rate", "batch_limit")
-
-    def __init__(
-        self,
-        population: int,
-        sample_rate: float,
-        batch_limit: int,
-        *,
-        steps: int | None = None,
-        generator: Any = None,
-    ) -> None:
-        super().__init__(population, steps, generator)
-        self.sample_rate = probability_of(sample_rate, "sample_rate")
-        self.batch_limit = integer_of(batch_limit, "batch_limit", 1)
-
-    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return a `TruncatedPoissonSampled` release of Gaussian noise, ``steps`` times."""
-        limit, records = self.batch_limit, self.population
-        return times(TruncatedPoissonSampled(base, self.sample_rate, limit, records), steps)  # type: ignore[arg-type]
-
-    def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
-        core = self.generator.core
-        batch: Indices = core.poisson_sample(self.population, self.sample_rate)
-        return _at_most(core, batch, self.batch_limit), None

@@ -1,7 +1,7 @@
 """Differentially private stochastic gradient descent on arrays."""
 
 from renyi.sgd.accumulation import ClipAccumulator, clipped_grad
-from renyi.sgd.adaptive import QuantileClipNorm, joint_noise_multiplier, sum_noise_multiplier
+from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import average_clipped_at_half, clip_and_sum, per_sample_norms, weighted_sum
 from renyi.sgd.ghost_clipping import ghost_clip_and_sum, ghost_norms
 from renyi.sgd.grid import Grid
@@ -47,10 +47,8 @@ __all__ = [
     "compare_user_sampling",
     "ghost_clip_and_sum",
     "ghost_norms",
-    "joint_noise_multiplier",
     "noisy_clipped_sum",
     "per_sample_norms",
-    "sum_noise_multiplier",
     "weighted_sum",
 ]
 __dir__ = __all__.copy

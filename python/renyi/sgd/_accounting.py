@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from renyi._refusal import refusal
+from renyi._search import largest_count
 from renyi._states import Run, entries_of, with_secrets
 from renyi._validation import FINITE_POSITIVE, count_of, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant
@@ -81,19 +82,10 @@ class Budget:
         return BudgetExceededError(message, fits=self._left)
 
     def _affordable(self, ahead: Ahead, most: int) -> int:
-        if self._spent(ahead(most)) <= self.epsilon:
-            return most
-        fits, fails = 0, most
-        while fails - fits > 1:
-            middle = (fits + fails) // 2
-            if self._spent(ahead(middle)) <= self.epsilon:
-                fits = middle
-            else:
-                fails = middle
-        return fits
+        def fits(count: int) -> bool:
+            return self._composed(ahead(count)).get_epsilon(self.delta) <= self.epsilon
 
-    def _spent(self, releases: list[tuple[Mechanism, int]]) -> float:
-        return self._composed(releases).get_epsilon(self.delta)
+        return most if fits(most) else largest_count(fits, 0, most)
 
     def _composed(self, releases: list[tuple[Mechanism, int]]) -> PLDAccountant | RDPAccountant:
         """Return an accountant of all that is recorded and of these releases."""

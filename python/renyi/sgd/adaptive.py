@@ -4,60 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from renyi._adjacency import Adjacency
 from renyi._training import LARGEST_BOUND, LEAST_BOUND
-from renyi._validation import Range, number_in, probability_of, real_of
+from renyi._validation import Range, adjacency_of, number_in, probability_of, real_of
 from renyi.mechanisms import Gaussian
 from renyi.sgd.rules import bound_of
 from renyi.sgd.sums import ClippedSum
-
-
-def sum_noise_multiplier(noise_multiplier: float, count_noise: float) -> float:
-    r"""Noise multiplier of the sum with which a noised count of unclipped rows goes, rounded up.
-
-    Both are one Gaussian mechanism with the multiplier :math:`z` of
-
-    .. math:: z^{-2} = z_\mathrm{sum}^{-2} + (2 \sigma_b)^{-2}
-
-    since the count of :math:`b_i - 1/2` has the sensitivity 1/2 (Andrew et al. 2021, Theorem 1).
-    With Poisson sampling it is this one mechanism that is sampled: never two that are sampled
-    independently.
-
-    Args:
-        noise_multiplier: :math:`z`, what the accountant is told. Less than twice ``count_noise``.
-        count_noise: :math:`\sigma_b`, standard deviation of the noise of the count.
-
-    Raises:
-        ValueError: If the count alone costs more than ``noise_multiplier`` allows.
-
-    >>> round(sum_noise_multiplier(1.0, 5.0), 12)
-    1.005037815259
-    """
-    z = _positive(noise_multiplier, "noise_multiplier")
-    b = 2.0 * _positive(count_noise, "count_noise")
-    if not z < b:
-        raise ValueError(
-            f"noise_multiplier must be less than twice count_noise, {b!r}, got {noise_multiplier!r}"
-        )
-    # 1 - (z/b)^2 = (b - z)(b + z)/b^2: the difference is exact where it matters. Six roundings.
-    ratio = (b - z) / b * ((b + z) / b)
-    return z / math.sqrt(ratio) * (1.0 + 2.0**-49)
-
-
-def joint_noise_multiplier(sum_multiplier: float, count_noise: float) -> float:
-    """Noise multiplier of sum and count together, for the accountant, rounded down: the inverse.
-
-    Args:
-        sum_multiplier: Of the noise of the sum.
-        count_noise: Standard deviation of the noise of the count.
-
-    >>> round(joint_noise_multiplier(1.005037815259, 5.0), 9)
-    1.0
-    """
-    z = _positive(sum_multiplier, "sum_multiplier")
-    b = 2.0 * _positive(count_noise, "count_noise")
-    least, most = min(z, b), max(z, b)
-    ratio = least / most
-    return least / math.sqrt(1.0 + ratio * ratio) * (1.0 - 2.0**-49)
 
 
 class QuantileClipNorm:
@@ -117,6 +69,57 @@ class QuantileClipNorm:
     def mechanism(self) -> Gaussian:
         """The mechanism of one release of the noised count, whose sensitivity is 1/2."""
         return Gaussian(2.0 * self.count_noise)
+
+    def sum_noise_multiplier(
+        self, noise_multiplier: float, adjacency: Adjacency = "add_remove"
+    ) -> float:
+        r"""Return the noise multiplier of the sum with which the noised count goes, rounded up.
+
+        Both are one Gaussian mechanism with the multiplier :math:`z` of
+
+        .. math:: z^{-2} = z_\mathrm{sum}^{-2} + (2 \sigma_b)^{-2}
+
+        since the count of :math:`b_i - 1/2` has the sensitivity 1/2, and :math:`\sigma_b` is
+        ``count_noise``, or half of it with "zero_out" (Andrew et al. 2021, Theorem 1). With Poisson
+        sampling it is this one mechanism that is sampled: never two that are sampled independently.
+
+        Args:
+            noise_multiplier: :math:`z`, what the accountant is told.
+            adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
+
+        Raises:
+            ValueError: If the count alone costs more than ``noise_multiplier`` allows.
+
+        >>> norm = QuantileClipNorm(1.0, expected_batch_size=100)
+        >>> round(norm.sum_noise_multiplier(1.0), 12)
+        1.005037815259
+        """
+        z, b = _positive(noise_multiplier, "noise_multiplier"), self._count_multiplier(adjacency)
+        if not z < b:
+            raise ValueError(
+                f"noise_multiplier must be less than twice count_noise, {b!r}, got "
+                f"{noise_multiplier!r}"
+            )
+        # 1 - (z/b)^2 = (b - z)(b + z)/b^2: the difference is exact where it matters. Six roundings.
+        ratio = (b - z) / b * ((b + z) / b)
+        return z / math.sqrt(ratio) * (1.0 + 2.0**-49)
+
+    def joint_noise_multiplier(
+        self, sum_multiplier: float, adjacency: Adjacency = "add_remove"
+    ) -> float:
+        """Return that of sum and count together, for the accountant, rounded down: the inverse.
+
+        >>> norm = QuantileClipNorm(1.0, expected_batch_size=100)
+        >>> round(norm.joint_noise_multiplier(1.005037815259), 9)
+        1.0
+        """
+        z, b = _positive(sum_multiplier, "sum_multiplier"), self._count_multiplier(adjacency)
+        least, most = min(z, b), max(z, b)
+        ratio = least / most
+        return least / math.sqrt(1.0 + ratio * ratio) * (1.0 - 2.0**-49)
+
+    def _count_multiplier(self, adjacency: Adjacency) -> float:
+        return (1.0 if adjacency_of(adjacency) == "zero_out" else 2.0) * self.count_noise
 
     def private_count(self, clipped: ClippedSum) -> float:
         """Sum of +1/2 for each unclipped row and -1/2 for each other, before noise.

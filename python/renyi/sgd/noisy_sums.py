@@ -14,7 +14,7 @@ from renyi.matrix import NoiseStream
 from renyi.noise.draws import add_gaussian_noise
 from renyi.noise.generator import SecureGenerator, generator_of
 from renyi.sgd.accumulation import ClipAccumulator
-from renyi.sgd.adaptive import QuantileClipNorm, sum_noise_multiplier
+from renyi.sgd.adaptive import QuantileClipNorm
 from renyi.sgd.clipping import clip_and_sum
 from renyi.sgd.grid import Grid, add_noise_on_grid, sigma_of
 from renyi.sgd.plan import ROUNDING_NOISE, TrainingPlan, participation_in
@@ -286,10 +286,8 @@ class NoisySum:
         settings = self.plan.at(step)
         if self.clip_norm is None:
             return settings.noise_scale
-        # Relative to the sensitivity 1/2; a row of zeros instead of a record moves it by 1.
-        share = 0.5 if self.plan.adjacency == "zero_out" else 1.0
-        count_noise = share * self.clip_norm.count_noise
-        multiplier = sum_noise_multiplier(settings.noise_multiplier, count_noise)
+        given = settings.noise_multiplier, self.plan.adjacency
+        multiplier = self.clip_norm.sum_noise_multiplier(*given)
         return math.nextafter(multiplier * self.clip_norm.value, math.inf)
 
 

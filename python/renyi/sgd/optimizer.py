@@ -45,7 +45,7 @@ class DPSGD:
         clipping, stability, nonfinite, threads: As for `clip_and_sum`.
         clip_norm: A clipping norm that follows the gradients, from the ``max_grad_norm`` of the
             plan on. The noise multiplier of the plan is then that of the sum and its noised count
-            together, see `sum_noise_multiplier`: the guarantee is the same, and the sum has the
+            together, see `QuantileClipNorm`: the guarantee is the same, and the sum has the
             more noise. Not on a grid.
         domain: A convex set: after every update all parameters, one array after the other as one
             vector, are moved to its nearest point (projected noisy SGD). Steps are accounted as

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from renyi import matrix, mechanisms
 from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
 from renyi._fields import set_fields
 from renyi._validation import (
@@ -23,36 +24,8 @@ from renyi._validation import (
 )
 from renyi.accountants import PLDAccountant, RDPAccountant
 from renyi.calibration.runs import AccountantName, noise_for
-from renyi.matrix import (
-    BLT,
-    BallsInBins,
-    BandedInverse,
-    BandedToeplitz,
-    CyclicPoisson,
-    Dense,
-    FixedEpochs,
-    MinSeparation,
-    SquareRoot,
-    Strategy,
-    Tree,
-)
-from renyi.mechanisms import (
-    Composed,
-    Gaussian,
-    GroupSampled,
-    MatrixMechanism,
-    Mechanism,
-    MultivariateDiscreteGaussian,
-)
 from renyi.mechanisms.participation import Participation
-from renyi.samplers.basic import (
-    BatchSampler,
-    CyclicPoissonSampler,
-    FixedSizeSampler,
-    Indices,
-    PoissonSampler,
-    TruncatedPoissonSampler,
-)
+from renyi.samplers import basic
 from renyi.samplers.epochs import (
     BallsInBinsSampler,
     FixedOrderSampler,
@@ -84,11 +57,11 @@ _ACCOUNTANTS: dict[AccountantName, type[PLDAccountant] | type[RDPAccountant]] = 
 }
 _REPLACED: tuple[Adjacency, ...] = ("replace_one", "zero_out")
 _SCHEMES: dict[Sampling, tuple[type[Any], tuple[Adjacency, ...]]] = {
-    "poisson": (PoissonSampler, ADJACENCIES),
-    "truncated_poisson": (TruncatedPoissonSampler, ADJACENCIES),
-    "cyclic_poisson": (CyclicPoissonSampler, ADJACENCIES),
+    "poisson": (basic.PoissonSampler, ADJACENCIES),
+    "truncated_poisson": (basic.PoissonSampler, ADJACENCIES),
+    "cyclic_poisson": (basic.CyclicPoissonSampler, ADJACENCIES),
     "balls_in_bins": (BallsInBinsSampler, ADJACENCIES),
-    "fixed_size": (FixedSizeSampler, ("replace_one",)),
+    "fixed_size": (basic.FixedSizeSampler, ("replace_one",)),
     "shuffled": (ShuffledSampler, _REPLACED),
     "fixed_order": (FixedOrderSampler, _REPLACED),
     "min_separation": (MinSeparationSampler, _REPLACED),
@@ -172,15 +145,13 @@ def _grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, 
     return number, entries
 
 
-_STRATEGIES = (BandedToeplitz, BandedInverse, SquareRoot, BLT, Tree, Dense)
-
-
 def _check_strategy(plan: TrainingPlan) -> None:
     """Refuse a strategy of correlated noise unless the steps of a record are known to be apart."""
     strategy = plan.strategy
     if strategy is None:
         return
-    if type(strategy) not in _STRATEGIES:
+    kind: Any = type(strategy)
+    if not issubclass(kind, matrix.Strategy) or getattr(matrix, kind.__name__, None) is not kind:
         raise TypeError(
             f"strategy must be one of renyi.matrix, of no class of its own, got {strategy!r}"
         )
@@ -204,30 +175,30 @@ def participation_in(plan: TrainingPlan) -> Participation:
     if plan.cycle_length is not None:
         limit, group = plan.batch_limit, plan.population // plan.cycle_length
         size = None if limit is None else group
-        return CyclicPoisson(plan.sample_rate, plan.cycle_length, limit, size)
+        return matrix.CyclicPoisson(plan.sample_rate, plan.cycle_length, limit, size)
     if plan.separation is not None:
-        return MinSeparation(plan.separation, plan.participations)
+        return matrix.MinSeparation(plan.separation, plan.participations)
     if plan.sampling == "balls_in_bins":
-        return BallsInBins(plan.batches_per_epoch)
-    return FixedEpochs(plan.batches_per_epoch)
+        return matrix.BallsInBins(plan.batches_per_epoch)
+    return matrix.FixedEpochs(plan.batches_per_epoch)
 
 
 ROUNDING_NOISE = 300.0  # over that of bins that are known, of the release of rounding errors
 
 
-def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> Mechanism:
+def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> mechanisms.Mechanism:
     """Return the mechanism of the whole run, or of one cycle of samples.
 
     Where bins are random, what rounding moves is accounted as a release of its own: no larger noise
     covers it where bins share nothing.
     """
     assert plan.strategy is not None
-    run = MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
+    run = mechanisms.MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
     if plan.sampling == "balls_in_bins":
-        return run + Gaussian(ROUNDING_NOISE * run.effective_noise_multiplier)
+        return run + mechanisms.Gaussian(ROUNDING_NOISE * run.effective_noise_multiplier)
     if plan.cycle_length is None:
         return run
-    return plan.sampler().mechanism(Gaussian(run.effective_noise_multiplier))
+    return plan.sampler().mechanism(mechanisms.Gaussian(run.effective_noise_multiplier))
 
 
 def _check_users(plan: TrainingPlan) -> None:
@@ -289,7 +260,7 @@ class TrainingPlan:
             rounded up to whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an
             integer.
         sampling: How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
-            `TruncatedPoissonSampler`, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins"
+            `PoissonSampler` too, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins"
             by `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement,
             "shuffled" by `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`, "min_separation"
             by `MinSeparationSampler`. No scheme is accounted as another.
@@ -360,7 +331,7 @@ class TrainingPlan:
     dimension: int | None = None
     noise_schedule: Schedule | None = None
     clip_schedule: Schedule | None = None
-    strategy: Strategy | None = None
+    strategy: matrix.Strategy | None = None
     unit: Unit = "record"
     records_per_user: int | None = None
 
@@ -383,11 +354,6 @@ class TrainingPlan:
                 f"cycle_length must be such that groups of the population, {records}, hold a "
                 f"batch, {size}, got {cycle!r}"
             )
-        if cycle is not None and limit is not None and records % cycle:
-            raise ValueError(
-                f"cycle_length must be a divisor of the population, {records}, with a batch_limit, "
-                f"got {cycle!r}"
-            )
         apart = _only_with("min_separation", self.separation, "separation", scheme)
         if self.participations is not None and apart is None:
             raise ValueError(
@@ -395,36 +361,27 @@ class TrainingPlan:
                 f"got {self.participations!r} with {scheme!r}"
             )
         noise_range = FINITE_NON_NEGATIVE if spacing is None else FINITE_POSITIVE
-        records_of_user = self.records_per_user
-        if records_of_user is not None:
-            records_of_user = uses_of(records_of_user, "records_per_user", 1, 1000)
-        values = {
-            "population": records,
-            "batch_size": size,
-            "noise_multiplier": number_in(self.noise_multiplier, "noise_multiplier", noise_range),
-            "steps": _steps_of(self.steps, epochs, records, size, scheme),
-            "batch_limit": None if limit is None else min(limit, records),
-            "cycle_length": cycle,
-            "separation": apart,
-            "participations": self.participations,
-            "max_grad_norm": bound,
-            "accumulation": integer_of(self.accumulation, "accumulation", 1),
-            "adjacency": _adjacency_for(
-                self.adjacency,
-                scheme,
-                spacing is not None,
-                cut=cycle is not None and limit is not None,
-            ),
-            "grid_spacing": spacing,
-            "dimension": entries,
-            "unit": one_of(self.unit, "unit", ("record", "user")),
-            "records_per_user": records_of_user,
-            **{
-                name: checked_schedule(getattr(self, name), name, positive=True)
-                for name in ("noise_schedule", "clip_schedule")
-            },
-        }
-        set_fields(self, **values)
+        most, cut = self.records_per_user, cycle is not None and limit is not None
+        set_fields(
+            self,
+            population=records,
+            batch_size=size,
+            noise_multiplier=number_in(self.noise_multiplier, "noise_multiplier", noise_range),
+            steps=_steps_of(self.steps, epochs, records, size, scheme),
+            batch_limit=None if limit is None else min(limit, records),
+            cycle_length=cycle,
+            separation=apart,
+            max_grad_norm=bound,
+            accumulation=integer_of(self.accumulation, "accumulation", 1),
+            adjacency=_adjacency_for(self.adjacency, scheme, spacing is not None, cut=cut),
+            grid_spacing=spacing,
+            dimension=entries,
+            unit=one_of(self.unit, "unit", ("record", "user")),
+            records_per_user=None if most is None else uses_of(most, "records_per_user", 1, 1000),
+        )
+        for name in ("noise_schedule", "clip_schedule"):
+            schedule = checked_schedule(getattr(self, name), name, positive=True)
+            set_fields(self, **{name: schedule})
         _check_schedules(self)
         _check_strategy(self)
         _check_users(self)
@@ -561,32 +518,34 @@ class TrainingPlan:
         return StepSettings(bound, noise, scale)
 
     @property
-    def step_mechanism(self) -> Mechanism:
+    def step_mechanism(self) -> mechanisms.Mechanism:
         """The mechanism of the first step, epoch or cycle, for an accountant."""
         return self.release(1)
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> mechanisms.Mechanism:
         """The mechanism of the whole run, for an accountant."""
         parts = self.releases_after(0, self.releases)
         if len(parts) == 1 and parts[0][1] == 1:
             return parts[0][0]
-        return Composed(*parts)
+        return mechanisms.Composed(*parts)
 
-    def release(self, step: int) -> Mechanism:
+    def release(self, step: int) -> mechanisms.Mechanism:
         """Return the mechanism of a step, or of the epoch, cycle or run that it is part of."""
         noise = self.at(step).noise_multiplier
         if self.strategy is not None:
             return _correlated_release(self, noise)
         if self.sampling in _KNOWN:
-            return self.sampler().mechanism(Gaussian(noise), self.steps)
-        base = Gaussian if self.grid is None else MultivariateDiscreteGaussian
+            return self.sampler().mechanism(mechanisms.Gaussian(noise), self.steps)
+        base = mechanisms.Gaussian if self.grid is None else mechanisms.MultivariateDiscreteGaussian
         record = self.sampler().mechanism(base(noise))
         if self.records_per_user is None:
             return record
-        return GroupSampled(Gaussian(noise), self.sample_rate, self.records_per_user)
+        return mechanisms.GroupSampled(
+            mechanisms.Gaussian(noise), self.sample_rate, self.records_per_user
+        )
 
-    def releases_after(self, done: int, count: int) -> list[tuple[Mechanism, int]]:
+    def releases_after(self, done: int, count: int) -> list[tuple[mechanisms.Mechanism, int]]:
         """Return the mechanisms of ``count`` releases after so many steps, and how often each."""
         if self.noise_schedule is None:
             return [(self.step_mechanism, count)]
@@ -604,30 +563,29 @@ class TrainingPlan:
         kind = accountant_named(accountant, self.grid is not None)
         return kind(adjacency=self.adjacency).compose(self.mechanism).get_epsilon(delta)
 
-    def sampler(self, *, generator: Any = None) -> BatchSampler:
+    def sampler(self, *, generator: Any = None) -> basic.BatchSampler:
         """Return a sampler that draws the batches of this run, ``steps`` of them."""
-        settings: list[Any]
+        kind, _ = _SCHEMES[self.sampling]
+        drawn: dict[str, Any] = {"generator": generator}
         if self.in_epochs:
-            settings = [self.batches_per_epoch]
+            settings: list[Any] = [self.batches_per_epoch]
+            if self.sampling == "balls_in_bins":
+                drawn["kept"] = self.strategy is not None
+            elif self.sampling == "fixed_order":
+                drawn.clear()
         elif self.sampling == "fixed_size":
             settings = [self.batch_size]
         elif self.sampling == "min_separation":
             settings = [self.batch_size, self.separation]
-        else:
-            only = self.cycle_length or self.batch_limit
-            settings = [self.sample_rate, *([] if only is None else [only])]
-        drawn = {} if self.sampling == "fixed_order" else {"generator": generator}
-        if self.cycle_length is not None:
-            drawn["batch_limit"] = self.batch_limit
-        if self.sampling == "min_separation":
             drawn["participations"] = self.participations
-        if self.sampling == "balls_in_bins" and self.strategy is not None:
-            drawn["kept"] = True
-        kind, _ = _SCHEMES[self.sampling]
-        sampler: BatchSampler = kind(self.population, *settings, **drawn)
+        else:
+            cycle = [] if self.cycle_length is None else [self.cycle_length]
+            settings = [self.sample_rate, *cycle]
+            drawn["batch_limit"] = self.batch_limit
+        sampler: basic.BatchSampler = kind(self.population, *settings, **drawn)
         sampler.steps = self.steps
         return sampler
 
-    def micro_batches(self, batch: Indices) -> Iterator[Indices]:
+    def micro_batches(self, batch: basic.Indices) -> Iterator[basic.Indices]:
         """Cut a batch of indices into ``accumulation`` parts, of which some may be empty."""
         yield from np.array_split(batch, self.accumulation)

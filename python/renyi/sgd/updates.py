@@ -416,21 +416,17 @@ def _described(rule: Any) -> Any:
     return {"kind": type(rule).__name__, **asdict(rule)}
 
 
-def _rule_saved(described: Any, current: Rules) -> Rules:
+def _rule_saved(described: Any, current: Any) -> Any:
     """Return the rules of a saved state, which must be like the current ones."""
-    if isinstance(current, tuple):
-        if not isinstance(described, list) or len(described) != len(current):
-            raise ValueError(f"state must hold rules like {current!r}, got {described!r}")
-        return tuple(_one_saved(*pair) for pair in zip(described, current, strict=True))
-    return _one_saved(described, current)
-
-
-def _one_saved(described: Any, current: UpdateRule) -> UpdateRule:
-    settings = dict(described) if isinstance(described, Mapping) else {}
-    same = settings.keys() == _described(current).keys()
-    if not same or settings.pop("kind") != type(current).__name__:
-        raise ValueError(f"state must hold a rule like {current!r}, got {described!r}")
-    return type(current)(**settings)
+    if isinstance(current, tuple) and isinstance(described, list):
+        if len(described) == len(current):
+            return tuple(map(_rule_saved, described, current))
+    elif isinstance(described, Mapping) and isinstance(current, UpdateRule):
+        settings, kind = dict(described), type(current)
+        same = settings.keys() == _described(current).keys()
+        if same and settings.pop("kind") == kind.__name__:
+            return kind(**settings)
+    raise ValueError(f"state must hold a rule like {current!r}, got {described!r}")
 
 
 def _kinds(rule: Any) -> Any:
@@ -442,13 +438,11 @@ def _kinds(rule: Any) -> Any:
 
 def _rules_of(value: Any, count: int | None) -> Rules:
     """Return one rule for all arrays, or a tuple with one for each."""
-    if isinstance(value, list | tuple):
-        if len(value) != count:
-            raise ValueError(
-                f"rule must be one for each of {count or 1} parameters, got {len(value)}"
-            )
-        return tuple(map(_rule_of, value))
-    return _rule_of(value)
+    if not isinstance(value, list | tuple):
+        return _rule_of(value)
+    if len(value) != count:
+        raise ValueError(f"rule must be one for each of {count or 1} parameters, got {len(value)}")
+    return tuple(map(_rule_of, value))
 
 
 def _rule_of(value: Any) -> UpdateRule:

@@ -10,36 +10,16 @@ from typing import Any, NamedTuple
 import dp_accounting
 from dp_accounting import NeighboringRelation, dp_event
 
+from renyi import mechanisms as own
 from renyi import pairs
 from renyi._rounding import above
 from renyi._validation import float_above
 from renyi.matrix import Tree
-from renyi.mechanisms import (
-    ZCDP,
-    ApproxDP,
-    Composed,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Exponential,
-    FixedSizeSampled,
-    Gaussian,
-    GaussianMixture,
-    Laplace,
-    MatrixMechanism,
-    Mechanism,
-    PermuteAndFlip,
-    PoissonSampled,
-    PrivacyLoss,
-    RandomAllocation,
-    RandomizedResponse,
-    RepeatAndSelect,
-    TruncatedPoissonSampled,
-)
 
 __all__ = ["Part", "RefusedError", "from_dp_event", "parts_of"]
 
-NOTHING = Composed()
-EVERYTHING = Gaussian(0.0)
+NOTHING = own.Composed()
+EVERYTHING = own.Gaussian(0.0)
 
 
 class RefusedError(Exception):
@@ -54,7 +34,7 @@ class Part(NamedTuple):
     """A release of an event: where in it, what, and how often."""
 
     event: Any
-    mechanism: Mechanism
+    mechanism: own.Mechanism
     uses: int
 
     @property
@@ -65,7 +45,7 @@ class Part(NamedTuple):
 
 def from_dp_event(
     event: Any, neighboring_relation: Any = NeighboringRelation.ADD_OR_REMOVE_ONE
-) -> Mechanism:
+) -> own.Mechanism:
     """Return the mechanism that an event of dp_accounting describes.
 
     Args:
@@ -112,112 +92,112 @@ def parts_of(event: Any, relation: Any, count: int = 1) -> Iterator[Part]:
         yield Part(event, _mechanism(event, relation), count)
 
 
-def _composed(event: Any, relation: Any) -> Mechanism:
+def _composed(event: Any, relation: Any) -> own.Mechanism:
     parts = [(part.mechanism, part.uses) for part in parts_of(event, relation)]
-    return parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else Composed(*parts)
+    return parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else own.Composed(*parts)
 
 
-def _mechanism(event: Any, relation: Any) -> Mechanism:
+def _mechanism(event: Any, relation: Any) -> own.Mechanism:
     for kind in type(event).__mro__:
         if kind in READERS:
             return READERS[kind](event, relation)
     raise RefusedError(event, "Unsupported event.")
 
 
-def _gaussian(event: Any, relation: Any) -> Mechanism:
-    return Gaussian(_noise(event.noise_multiplier))
+def _gaussian(event: Any, relation: Any) -> own.Mechanism:
+    return own.Gaussian(_noise(event.noise_multiplier))
 
 
-def _laplace(event: Any, relation: Any) -> Mechanism:
+def _laplace(event: Any, relation: Any) -> own.Mechanism:
     noise = _noise(event.noise_multiplier)
-    return Laplace(noise) if noise else EVERYTHING
+    return own.Laplace(noise) if noise else EVERYTHING
 
 
-def _discrete_laplace(event: Any, relation: Any) -> Mechanism:
+def _discrete_laplace(event: Any, relation: Any) -> own.Mechanism:
     rate = _at_least_0(event.noise_parameter, "Noise parameter")
     if rate == 0.0 or rate == math.inf:  # at 0 dp_accounting protects nothing
         return EVERYTHING
-    return DiscreteLaplace(-float_above(-1 / Fraction(rate)), event.sensitivity)
+    return own.DiscreteLaplace(-float_above(-1 / Fraction(rate)), event.sensitivity)
 
 
-def _discrete_gaussian(event: Any, relation: Any) -> Mechanism:
+def _discrete_gaussian(event: Any, relation: Any) -> own.Mechanism:
     sigma, move = float(event.sigma), float(event.sensitivity)
     if event.dimension == 1 and move.is_integer() and move >= 1.0:
-        return DiscreteGaussian(sigma, int(move))
+        return own.DiscreteGaussian(sigma, int(move))
     if relation == NeighboringRelation.REPLACE_ONE:
         move *= 2.0
     # Canonne, Kamath and Steinke 2020, Theorem 14: rho = move^2 / (2 sigma^2), rounded up.
-    return ZCDP(above(0.5 * (move / sigma) ** 2) if sigma else math.inf)
+    return own.ZCDP(above(0.5 * (move / sigma) ** 2) if sigma else math.inf)
 
 
-def _randomized_response(event: Any, relation: Any) -> Mechanism:
+def _randomized_response(event: Any, relation: Any) -> own.Mechanism:
     noise, buckets = _probability(event.noise_parameter, "Noise parameter"), event.num_buckets
     if buckets == 1:
         return NOTHING
     if relation == NeighboringRelation.REPLACE_SPECIAL:
         return _response_or_uniform(noise, buckets)
     exact = 1 - Fraction(noise) * Fraction(buckets - 1, buckets)
-    return RandomizedResponse(float_above(exact), buckets)
+    return own.RandomizedResponse(float_above(exact), buckets)
 
 
-def _response_or_uniform(noise: float, buckets: int) -> Mechanism:
+def _response_or_uniform(noise: float, buckets: int) -> own.Mechanism:
     """Return the pair of an answer and a uniform one: the true bucket, and any other.
 
     The noise is lowered by more than what doubles round of the probabilities.
     """
     other = Fraction(noise) * (1 - Fraction(1, 2**50)) * Fraction(buckets - 1, buckets)
     answer = (float_above(1 - other), float(other))
-    return PrivacyLoss(pairs.DiscretePair(answer, (1.0 / buckets, 1.0 - 1.0 / buckets)))
+    return own.PrivacyLoss(pairs.DiscretePair(answer, (1.0 / buckets, 1.0 - 1.0 / buckets)))
 
 
-def _mixture(event: Any, relation: Any) -> Mechanism:
+def _mixture(event: Any, relation: Any) -> own.Mechanism:
     if not any(event.sensitivities):
         return NOTHING
     noise = _at_least_0(event.standard_deviation, "Standard deviation")
     if noise == 0.0:
         return EVERYTHING
-    return GaussianMixture(noise, event.sensitivities, event.sampling_probs)
+    return own.GaussianMixture(noise, event.sensitivities, event.sampling_probs)
 
 
-def _poisson(event: Any, relation: Any) -> Mechanism:
+def _poisson(event: Any, relation: Any) -> own.Mechanism:
     rate = _probability(event.sampling_probability, "Sampling rate")
-    return PoissonSampled(_composed(event.event, relation), rate)
+    return own.PoissonSampled(_composed(event.event, relation), rate)
 
 
-def _fixed_size(replacement: bool) -> Callable[[Any, Any], Mechanism]:
-    def read(event: Any, relation: Any) -> Mechanism:
+def _fixed_size(replacement: bool) -> Callable[[Any, Any], own.Mechanism]:
+    def read(event: Any, relation: Any) -> own.Mechanism:
         inner = _composed(event.event, relation)
         size, population = event.sample_size, event.source_dataset_size
-        return FixedSizeSampled(inner, size, population, replacement) if size else NOTHING
+        return own.FixedSizeSampled(inner, size, population, replacement) if size else NOTHING
 
     return read
 
 
-def _allocation(event: Any, relation: Any) -> Mechanism:
+def _allocation(event: Any, relation: Any) -> own.Mechanism:
     inner, picks = _composed(event.event, relation), event.num_selected
-    return RandomAllocation(inner, event.num_steps, picks) if picks else NOTHING
+    return own.RandomAllocation(inner, event.num_steps, picks) if picks else NOTHING
 
 
-def _truncated(event: Any, relation: Any) -> Mechanism:
+def _truncated(event: Any, relation: Any) -> own.Mechanism:
     rate = _probability(event.sampling_probability, "Sampling rate")
     limit, population = event.truncated_batch_size, event.dataset_size
     if rate == 0.0 or limit == 0 or population == 0:
         return NOTHING
     noise = _noise(event.noise_multiplier)
-    return TruncatedPoissonSampled(Gaussian(noise), rate, limit, population)
+    return own.TruncatedPoissonSampled(own.Gaussian(noise), rate, limit, population)
 
 
-def _tree(event: Any, relation: Any) -> Mechanism:
+def _tree(event: Any, relation: Any) -> own.Mechanism:
     counts = event.step_counts
     steps = [counts] if isinstance(counts, int) else list(counts)
     if not any(steps):
         raise ValueError(f"Steps must be a non-empty list, or non-zero. Found {counts}.")
     for number in steps:
         _at_least_0(number, "Steps")
-    return MatrixMechanism(Tree(max(steps)), _noise(event.noise_multiplier))
+    return own.MatrixMechanism(Tree(max(steps)), _noise(event.noise_multiplier))
 
 
-READERS: dict[Any, Callable[[Any, Any], Mechanism]] = {
+READERS: dict[Any, Callable[[Any, Any], own.Mechanism]] = {
     getattr(dp_event, name): reader
     for name, reader in {
         "NoOpDpEvent": lambda event, relation: NOTHING,
@@ -236,13 +216,13 @@ READERS: dict[Any, Callable[[Any, Any], Mechanism]] = {
         "RandomAllocationDpEvent": _allocation,
         "TruncatedSubsampledGaussianDpEvent": _truncated,
         "SingleEpochTreeAggregationDpEvent": _tree,
-        "RepeatAndSelectDpEvent": lambda event, relation: RepeatAndSelect(
+        "RepeatAndSelectDpEvent": lambda event, relation: own.RepeatAndSelect(
             _composed(event.event, relation), event.mean, event.shape
         ),
-        "ZCDpEvent": lambda event, relation: ZCDP(event.rho, event.xi),
-        "EpsilonDeltaDpEvent": lambda event, relation: ApproxDP(event.epsilon, event.delta),
-        "ExponentialMechanismDpEvent": lambda event, relation: Exponential(event.epsilon),
-        "PermuteAndFlipDpEvent": lambda event, relation: PermuteAndFlip(event.epsilon),
+        "ZCDpEvent": lambda event, relation: own.ZCDP(event.rho, event.xi),
+        "EpsilonDeltaDpEvent": lambda event, relation: own.ApproxDP(event.epsilon, event.delta),
+        "ExponentialMechanismDpEvent": lambda event, relation: own.Exponential(event.epsilon),
+        "PermuteAndFlipDpEvent": lambda event, relation: own.PermuteAndFlip(event.epsilon),
     }.items()
     if hasattr(dp_event, name)
 }

@@ -20,20 +20,11 @@ import numpy.typing as npt
 from dp_accounting import NeighboringRelation, dp_event
 from dp_accounting.pld import privacy_loss_distribution
 
+from renyi import mechanisms as own
 from renyi._validation import float_above
 from renyi.accountants import PLDAccountant
 from renyi.compat.dp_accounting._accountants import ADJACENCY
 from renyi.compat.dp_accounting._from_events import from_dp_event
-from renyi.mechanisms import (
-    ApproxDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    PoissonSampled,
-    PrivacyLoss,
-)
 from renyi.pairs import DiscretePair
 
 __all__ = [
@@ -125,7 +116,7 @@ def from_gaussian_mechanism(
     **grid: Any,
 ) -> PrivacyLossDistribution:
     """Return the loss of Gaussian noise on a Poisson sample, or on all data."""
-    noise = Gaussian(_ratio(standard_deviation, sensitivity))
+    noise = own.Gaussian(_ratio(standard_deviation, sensitivity))
     return _of(_sampled(noise, sampling_prob), grid, neighboring_relation)
 
 
@@ -133,14 +124,14 @@ def from_laplace_mechanism(
     parameter: float, sensitivity: float = 1.0, *, sampling_prob: float = 1.0, **grid: Any
 ) -> PrivacyLossDistribution:
     """Return the loss of Laplace noise of scale ``parameter`` on a Poisson sample."""
-    return _of(_sampled(Laplace(_ratio(parameter, sensitivity)), sampling_prob), grid)
+    return _of(_sampled(own.Laplace(_ratio(parameter, sensitivity)), sampling_prob), grid)
 
 
 def from_discrete_laplace_mechanism(
     parameter: float, sensitivity: int = 1, *, sampling_prob: float = 1.0, **grid: Any
 ) -> PrivacyLossDistribution:
     """Return the loss of discrete Laplace noise of scale 1/``parameter`` on a Poisson sample."""
-    noise = DiscreteLaplace(_ratio(1.0, parameter), sensitivity)
+    noise = own.DiscreteLaplace(_ratio(1.0, parameter), sensitivity)
     return _of(_sampled(noise, sampling_prob), grid)
 
 
@@ -148,7 +139,7 @@ def from_discrete_gaussian_mechanism(
     sigma: float, sensitivity: int = 1, *, sampling_prob: float = 1.0, **grid: Any
 ) -> PrivacyLossDistribution:
     """Return the loss of discrete Gaussian noise on a Poisson sample."""
-    return _of(_sampled(DiscreteGaussian(sigma, sensitivity), sampling_prob), grid)
+    return _of(_sampled(own.DiscreteGaussian(sigma, sensitivity), sampling_prob), grid)
 
 
 def from_mixture_gaussian_mechanism(
@@ -193,7 +184,7 @@ def from_randomized_response(
 
 def from_privacy_parameters(privacy_parameters: Any, **grid: Any) -> PrivacyLossDistribution:
     """Return the largest loss that ``epsilon`` and ``delta`` of an object permit."""
-    return _of(ApproxDP(privacy_parameters.epsilon, privacy_parameters.delta), grid)
+    return _of(own.ApproxDP(privacy_parameters.epsilon, privacy_parameters.delta), grid)
 
 
 def from_two_probability_mass_functions(
@@ -208,7 +199,7 @@ def from_two_probability_mass_functions(
         tuple(math.exp(logs.get(outcome, -math.inf)) for outcome in outcomes)
         for logs in (upper, lower)
     )
-    return _of(PrivacyLoss(DiscretePair(p, q)), grid)
+    return _of(own.PrivacyLoss(DiscretePair(p, q)), grid)
 
 
 def from_privacy_loss_distribution(
@@ -245,7 +236,7 @@ def from_privacy_loss_distribution(
             f"pld must be a PrivacyLossDistribution of dp_accounting, got {type(pld).__name__}"
         )
     remove, add = _dominating(pld._pmf_remove), _dominating(pld._pmf_add)
-    return _of(PrivacyLoss(remove, add), {}, neighboring_relation)
+    return _of(own.PrivacyLoss(remove, add), {}, neighboring_relation)
 
 
 def _dominating(pmf: Any) -> DiscretePair:
@@ -278,7 +269,7 @@ def _dominating(pmf: Any) -> DiscretePair:
 
 
 def _of(
-    mechanism: Mechanism | None, grid: Mapping[str, Any], relation: Any = ADD_OR_REMOVE
+    mechanism: own.Mechanism | None, grid: Mapping[str, Any], relation: Any = ADD_OR_REMOVE
 ) -> PrivacyLossDistribution:
     if unknown := grid.keys() - GRID:
         raise TypeError(f"keywords must be of dp_accounting, got {', '.join(sorted(unknown))}")
@@ -290,8 +281,8 @@ def _of(
     )
 
 
-def _sampled(noise: Mechanism, rate: float) -> Mechanism:
-    return noise if rate == 1.0 else PoissonSampled(noise, rate)
+def _sampled(noise: own.Mechanism, rate: float) -> own.Mechanism:
+    return noise if rate == 1.0 else own.PoissonSampled(noise, rate)
 
 
 def _ratio(noise: float, move: float) -> float:
