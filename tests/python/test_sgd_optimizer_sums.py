@@ -22,7 +22,6 @@ from renyi.sgd import (
     UpdateRule,
     clip_and_sum,
     ghost_clip_and_sum,
-    sum_noise_multiplier,
 )
 from renyi.sgd.updates import Parameters
 
@@ -69,33 +68,24 @@ def test_ghost_sums_train_like_gradients_of_every_sample():
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("size", "settings", "error", "message"),
     [
-        ({"max_grad_norm": 0.6}, "max_grad_norm must be the same"),
-        ({"clipping": "automatic"}, "clipping must be the same"),
-        ({"adjacency": "replace_one"}, "adjacency must be the same"),
+        (4, {"max_grad_norm": 0.6}, ValueError, "max_grad_norm must be the same"),
+        (4, {"clipping": "automatic"}, ValueError, "clipping must be the same"),
+        (4, {"adjacency": "replace_one"}, ValueError, "adjacency must be the same"),
+        (4, {"dtype": "f4"}, TypeError, "_grads must be sums of float64, got one of"),
+        (5, {}, ValueError, r"per_sample_grads must be a sum \(4,\), got a sum \(5,\)"),
     ],
 )
-def test_sums_clipped_otherwise_are_refused(settings, message):
+def test_sums_clipped_otherwise_are_refused(size, settings, error, message):
     weight = np.zeros(4)
     optimizer = made(weight, plan())
-    with pytest.raises(ValueError, match=message):
-        optimizer.step(clip_and_sum(np.ones((3, 4)), **{"max_grad_norm": 0.5, **settings}))
-    with pytest.raises(
-        ValueError, match=r"per_sample_grads must be a sum \(4,\), got a sum \(5,\)"
-    ):
-        optimizer.step(clip_and_sum(np.ones((3, 5)), 0.5))
+    for act in (optimizer.step, optimizer.accumulate):
+        with pytest.raises(error, match=message):
+            act(clip_and_sum(np.ones((3, size)), **{"max_grad_norm": 0.5, **settings}))
     assert optimizer.steps == 0
     assert optimizer.accountant.mechanisms == ()
     assert not weight.any()
-
-
-def test_sums_in_single_precision_are_refused():
-    optimizer = made(np.zeros(4), plan())
-    for act in (optimizer.step, optimizer.accumulate):
-        with pytest.raises(TypeError, match="per_sample_grads must be sums of float64, got one of"):
-            act(clip_and_sum(np.ones((3, 4)), 0.5, dtype="f4"))
-    assert optimizer.accountant.mechanisms == ()
 
 
 def test_sums_count_towards_a_fixed_size():
@@ -121,16 +111,6 @@ def test_the_norm_moves_to_the_quantile_and_the_sum_follows():
         optimizer.step(sizes[:, None] * directions)
     assert optimizer.max_grad_norm == norm.value
     assert abs(norm.value - 5.0) < 0.4
-
-
-def test_the_guarantee_is_that_of_the_plan_and_the_noise_is_larger():
-    planned = plan(noise_multiplier=1.25)
-    optimizer = made(np.zeros(200_000), planned, clip_norm=norm_for(planned))
-    noise = optimizer.step(np.zeros((0, 200_000))) * planned.expected_batch_size
-    wanted = sum_noise_multiplier(1.25, 0.75) * 0.5
-    assert wanted > 1.25 * 0.5 * 1.5
-    assert abs(noise.std() / wanted - 1) < 5 / math.sqrt(2 * noise.size)
-    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)
 
 
 def test_the_released_count_has_its_noise():
@@ -198,14 +178,13 @@ def test_arguments_that_do_not_go_with_a_moving_norm(settings, error, message):
     planned = plan()
     with pytest.raises(error, match=message):
         made(np.zeros(3), planned, **{"clip_norm": norm_for(planned), **settings})
-
-
-def test_a_norm_that_has_been_used_is_to_be_made_anew():
-    planned = plan()
-    norm = norm_for(planned)
-    made(np.zeros(3), planned, clip_norm=norm).step(np.ones((4, 3)))
+    used = norm_for(planned)
+    made(np.zeros(3), planned, clip_norm=used).step(np.ones((4, 3)))
     with pytest.raises(ValueError, match="one that has been used is to be made anew"):
-        made(np.zeros(3), planned, clip_norm=norm)
+        made(np.zeros(3), planned, clip_norm=used)
+    loud = plan(noise_multiplier=4.0)
+    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
+        made(np.zeros(3), loud, clip_norm=norm_for(loud, count_noise=1.0))
 
 
 def test_a_norm_shows_its_settings():
@@ -224,12 +203,6 @@ def test_sums_without_norms_move_the_clipping_norm_and_count_towards_a_fixed_siz
     assert one.value == two.value != 0.5
 
 
-def test_a_count_that_costs_more_than_the_plan_is_refused():
-    planned = plan(noise_multiplier=4.0)
-    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
-        made(np.zeros(3), planned, clip_norm=norm_for(planned, count_noise=1.0))
-
-
 @pytest.mark.parametrize(("adjacency", "moves"), [("add_remove", 0.5), ("zero_out", 1.0)])
 def test_sum_and_count_together_cost_what_the_plan_says(adjacency, moves):
     """z^-2 = (C / noise of the sum)^2 + (change of the count / its noise)^2."""
@@ -237,7 +210,7 @@ def test_sum_and_count_together_cost_what_the_plan_says(adjacency, moves):
     optimizer = made(np.zeros(100_000), planned, clip_norm=norm_for(planned))
     noise = optimizer.step(np.zeros((0, 100_000))).std() * planned.expected_batch_size
     found = ((0.5 / noise) ** 2 + (moves / 0.75) ** 2) ** -0.5
-    assert abs(found / 0.7 - 1) < 0.02
+    assert abs(found / 0.7 - 1) < 0.012
     assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)
 
 
