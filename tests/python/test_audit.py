@@ -466,13 +466,6 @@ def test_the_attack_works_on_floating_point_and_not_here(bench):
         assert mu <= 1.0 / bench.SIGMA
 
 
-def test_every_entry_is_on_the_lattice_in_both_worlds(bench):
-    bench = bench("low_bits")
-    spacing = bench.noise_lattice(bench.SIGMA)
-    for rows in bench.worlds(10_000):
-        assert (bench.rounded(rows) % spacing == 0.0).all()
-
-
 # --- one run and a whole trade-off function
 
 

@@ -21,55 +21,12 @@ from renyi.sgd import clip_and_sum, noisy_clipped_sum, noisy_sums
 N = 1 << 20
 
 
-def normal_cdf(x):
-    return np.array([0.5 * math.erfc(-float(v) / math.sqrt(2)) for v in x])
-
-
-def laplace_cdf(x):
-    return np.where(x < 0, 0.5 * np.exp(np.minimum(x, 0)), 1 - 0.5 * np.exp(-np.maximum(x, 0)))
-
-
-def kolmogorov(sample, cdf):
-    """Return the statistic sqrt(n) D, which exceeds 2.5 with probability 2 e^(-12.5) = 7e-6."""
-    ordered = np.sort(sample.astype(np.float64))
-    n = len(ordered)
-    values = cdf(ordered)
-    steps = np.arange(n) / n
-    return math.sqrt(n) * max(np.max(values - steps), np.max(steps + 1 / n - values))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_gaussian_law(dtype):
-    x = noise_alone.gaussian_noise(N, 1.0, dtype=dtype, generator=seeded(3)).astype(np.float64)
-    for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96), (6, 15, 10170)):
-        assert abs((x**power).mean() - moment) < 5 * math.sqrt(variance / N), power
-    assert kolmogorov(x[: N // 8], normal_cdf) < 2.5
-    for sigmas in (1.0, 2.0, 3.0, 4.0, 4.5):
-        expected = N * math.erfc(sigmas / math.sqrt(2))
-        seen = np.count_nonzero(abs(x) > sigmas)
-        assert abs(seen - expected) < 5 * math.sqrt(expected) + 3, sigmas
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_laplace_law(dtype):
-    x = noise_alone.laplace_noise(N, 1.0, dtype=dtype, generator=seeded(4)).astype(np.float64)
-    assert abs(x.mean()) < 5 * math.sqrt(2 / N)
-    assert abs((x**2).mean() - 2) < 5 * math.sqrt(20 / N)
-    assert kolmogorov(x[: N // 8], laplace_cdf) < 2.5
-    for reach in (1.0, 3.0, 6.0, 9.0, 12.0):
-        expected = N * math.exp(-reach)
-        assert abs(np.count_nonzero(abs(x) > reach) - expected) < 5 * math.sqrt(expected) + 3
-
-
 def test_neighbours_in_the_stream_are_independent():
     x = noise_alone.gaussian_noise(N, 1.0, dtype=np.float32, generator=seeded(6)).astype(np.float64)
     for lag in (1, 2, 3, 16, 128, 255, 256, 257, 512, 1024):  # the pair of a number is 256 on
         for a, b in ((x, x), (x**2 - 1, (x**2 - 1) / 2), (abs(x), x)):
             product = (a[:-lag] - a.mean()) * b[lag:]
             assert abs(product.mean()) < 5 * product.std() / math.sqrt(len(product)), lag
-    cells = np.floor(4 * (x[: N // 2] > 0) + 2 * (x[N // 2 :] > 0) + (x[: N // 2] > 1))
-    assert kolmogorov(x[:256], normal_cdf) < 2.5
-    assert len(np.unique(cells)) == 6
 
 
 def test_streams_and_threads_are_independent():
@@ -160,45 +117,35 @@ READ_ONLY = np.zeros(3)
 READ_ONLY.flags.writeable = False
 
 
+def drawn(scale, **settings):
+    return lambda: noise_alone.gaussian_noise(3, scale, **settings)
+
+
+def added(array, add=noise.add_gaussian_noise):
+    return lambda: add(array, 1.0)
+
+
+def generator(**settings):
+    return lambda: SecureGenerator(**settings)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (
-            lambda: noise_alone.gaussian_noise(3, -1.0),
-            ValueError,
-            "scale must be 0 or a number in [9.11e-305, 1.1e+304]",
-        ),
-        (lambda: noise_alone.gaussian_noise(3, math.inf), ValueError, "got inf"),
-        (lambda: noise_alone.gaussian_noise(3, math.nan), ValueError, "got nan"),
-        (lambda: noise_alone.gaussian_noise(3, "1"), TypeError, "got '1'"),
-        (
-            lambda: noise_alone.gaussian_noise(3, 1e39, dtype="f4"),
-            ValueError,
-            "[2.41e-35, 4.15e+34], got 1e+39",
-        ),
-        (
-            lambda: noise.add_gaussian_noise(np.zeros(3, ">f8"), 1.0),
-            TypeError,
-            "array must be an array of float32",
-        ),
-        (
-            lambda: noise_alone.gaussian_noise(3, 1.0, threads=0),
-            ValueError,
-            "threads must be an integer >= 1",
-        ),
-        (
-            lambda: noise_alone.gaussian_noise(3, 1.0, generator=5),
-            TypeError,
-            "generator must be a Secure",
-        ),
-        (
-            lambda: noise.add_gaussian_noise([1.0], 1.0),
-            TypeError,
-            "array must be an array of float32",
-        ),
-        (lambda: noise.add_gaussian_noise(np.zeros(3, int), 1.0), TypeError, "got one of int64"),
-        (lambda: noise.add_gaussian_noise(READ_ONLY, 1.0), ValueError, "read-only"),
-        (lambda: noise.add_gaussian_noise(BROADCAST, 1.0), ValueError, "broadcast view"),
+        (drawn(-1.0), ValueError, "scale must be 0 or a number in [9.11e-305, 1.1e+304]"),
+        (drawn(math.inf), ValueError, "got inf"),
+        (drawn(math.nan), ValueError, "got nan"),
+        (drawn("1"), TypeError, "got '1'"),
+        (drawn(1e39, dtype="f4"), ValueError, "[2.41e-35, 4.15e+34], got 1e+39"),
+        (drawn(1.0, threads=0), ValueError, "threads must be an integer >= 1"),
+        (drawn(1.0, generator=5), TypeError, "generator must be a Secure"),
+        (added(np.zeros(3, ">f8")), TypeError, "array must be an array of float32"),
+        (added([1.0]), TypeError, "array must be an array of float32"),
+        (added(np.zeros(3, int)), TypeError, "got one of int64"),
+        (added(READ_ONLY), ValueError, "read-only"),
+        (added(BROADCAST), ValueError, "broadcast view"),
+        (added(np.zeros(3), noise.add_discrete_gaussian_noise), TypeError, "array of int64"),
+        (added(np.zeros(3), noise.add_discrete_laplace_noise), TypeError, "array of int64"),
         (
             lambda: noise_alone.discrete_gaussian_noise(3, 0.0),
             ValueError,
@@ -209,25 +156,15 @@ READ_ONLY.flags.writeable = False
             ValueError,
             "2^40], got 2199023255552.0",
         ),
-        (lambda: noise.add_discrete_gaussian_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
         (
             lambda: noise_alone.discrete_laplace_noise(3, 0.0),
             ValueError,
             "scale must be a number in [2^-",
         ),
-        (lambda: noise.add_discrete_laplace_noise(np.zeros(3), 1.0), TypeError, "array of int64"),
-        (
-            lambda: SecureGenerator(insecure_reproducible=-1),
-            ValueError,
-            "insecure_reproducible must",
-        ),
-        (
-            lambda: SecureGenerator(insecure_reproducible=1.5),
-            TypeError,
-            "insecure_reproducible must",
-        ),
+        (generator(insecure_reproducible=-1), ValueError, "insecure_reproducible must"),
+        (generator(insecure_reproducible=1.5), TypeError, "insecure_reproducible must"),
         (lambda: SecureGenerator(7), TypeError, "positional"),
-        (lambda: SecureGenerator(seed=7), TypeError, "seed"),
+        (generator(seed=7), TypeError, "seed"),
         (lambda: SecureGenerator().bytes(-1), ValueError, "length must be an integer >= 0"),
     ],
 )
@@ -274,19 +211,18 @@ def test_a_reproducible_generator_gives_the_same_again():
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("bad", [-1.0, math.nan, math.inf, "1", 1e300])
-def test_bad_noise_leaves_the_output_alone(bad):
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"noise_multiplier": bad} for bad in (-1.0, math.nan, math.inf, "1", 1e300)),
+        *({"generator": 5}, {"threads": 0}, {"clipping": "none"}, {"nonfinite": "skip"}),
+    ],
+)
+def test_bad_settings_leave_the_output_alone(settings):
     out = np.full(3, 7.0, np.float32)
-    with pytest.raises((TypeError, ValueError), match=r"noise_multiplier must be|scale must be"):
-        noisy_clipped_sum(np.ones((2, 3), np.float32), 1.0, bad, out=out)
-    assert (out == 7.0).all()
-
-
-def test_other_arguments_are_checked_before_there_is_a_sum():
-    out = np.full(3, 7.0)
-    for settings in ({"generator": 5}, {"threads": 0}, {"clipping": "none"}, {"nonfinite": "skip"}):
-        with pytest.raises((TypeError, ValueError)):
-            noisy_clipped_sum(np.ones((2, 3)), 1.0, 1.0, out=out, **settings)
+    given = {"noise_multiplier": 1.0, **settings}
+    with pytest.raises((TypeError, ValueError), match=f"({next(iter(settings))}|scale) must be"):
+        noisy_clipped_sum(np.ones((2, 3), np.float32), 1.0, out=out, **given)
     assert (out == 7.0).all()
 
 

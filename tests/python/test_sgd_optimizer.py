@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import itertools
 import json
 import math
 import threading
@@ -183,7 +184,10 @@ def test_a_batch_can_be_discarded():
 # --- what is recorded
 
 
-@pytest.mark.parametrize("scheme", [{}, FIXED, {**SHUFFLED, "batch_size": 300}])
+BINS = {"sampling": "balls_in_bins", "batch_size": 300}
+
+
+@pytest.mark.parametrize("scheme", [{}, FIXED, {**SHUFFLED, "batch_size": 300}, BINS])
 def test_the_ledger_is_the_plan(scheme):
     planned = plan(**{"steps": 7, **scheme})
     optimizer, _ = made(planned, accountant=RDPAccountant(adjacency=planned.adjacency))
@@ -219,12 +223,15 @@ def test_an_epoch_is_recorded_where_the_sampler_says_it_begins():
 
 
 def test_a_sampler_of_another_scheme_is_refused():
-    shuffled = plan(batch_size=10, **SHUFFLED)
-    for other in (shuffled, plan(batch_size=11), plan(population=1001), plan(**FIXED)):
-        with pytest.raises(ValueError, match="sampler must be one like that of the plan, Poisson"):
-            made(plan(adjacency="zero_out"), sampler=other.sampler())
-    with pytest.raises(ValueError, match="sampler must be one like that of the plan, Shuffled"):
-        made(shuffled, sampler=plan(adjacency="zero_out").sampler())
+    plans = [
+        *(plan(), plan(batch_size=11), plan(population=1001), plan(**FIXED), plan(**SHUFFLED)),
+        *(plan(sampling="truncated_poisson", batch_limit=limit) for limit in (16, 17)),
+        plan(sampling="cyclic_poisson", cycle_length=5),
+        plan(sampling="balls_in_bins"),
+    ]
+    for one, other in itertools.permutations(plans, 2):
+        with pytest.raises(ValueError, match="sampler must be one like that of the plan, "):
+            made(one, sampler=other.sampler())
 
 
 # --- budgets

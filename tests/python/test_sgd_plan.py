@@ -124,6 +124,9 @@ def test_calibration_for_poisson_is_the_exact_one(adjacency):
         (SHUFFLED, "pld"),
         (SHUFFLED, "rdp"),
         ({**SHUFFLED, "adjacency": "replace_one"}, "pld"),
+        ({"sampling": "balls_in_bins"}, "pld"),
+        ({"sampling": "truncated_poisson", "batch_limit": 80}, "pld"),
+        ({"sampling": "cyclic_poisson", "cycle_length": 5}, "pld"),
     ],
 )
 @pytest.mark.parametrize("target", [0.1, 1.0, 8.0])
