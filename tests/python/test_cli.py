@@ -349,6 +349,7 @@ def test_ranges_are_exact_and_closed():
 # Errors: one line, the option, the permitted range, exit code 2.
 
 E = ["epsilon", *RUN, "--delta", "1e-5"]
+C = ["curve", *RUN]
 
 
 @pytest.mark.parametrize(
@@ -412,6 +413,25 @@ E = ["epsilon", *RUN, "--delta", "1e-5"]
         (["verify", "--order", "2"], ["--sample-rate", "required"]),
         (["verify", "--random", "2", "--order", "2"], ["--random", "--order"]),
         (["verify", "--seed", "2"], ["--seed", "--random"]),
+        (["curve", *RUN[2:]], ["--noise-multiplier", "required"]),
+        ([*C, "--alpha", "0.1"], ["--alpha", "--tradeoff"]),
+        ([*C, "--tradeoff", "--alpha", "1"], ["--alpha", "between 0 and 1"]),
+        ([*C, "--tradeoff", "--epsilon", "1"], ["--tradeoff", "--epsilon"]),
+        ([*C, "--points", "1"], ["--points", "from 2"]),
+        ([*C, "--points", "5", "--epsilon", "1"], ["--points", "--epsilon"]),
+        ([*C, "--compare", "pld"], ["--compare", "rdp, gdp", "'pld'"]),
+        ([*C, "--compare", "rdp", "--adjacency", "replace_one"], ["--compare", "--adjacency"]),
+        (
+            [*C, "--tradeoff", "--adjacency", "replace_one"],
+            ["--tradeoff", "--adjacency replace_one", "--sample-rate 1"],
+        ),
+        (
+            ["curve", "--noise-multiplier", "1:99:1", *RUN[2:], "--points", "99999"],
+            ["--points", "1,000,000"],
+        ),
+        ([*C, "--plot", "curve.gif"], ["--plot", ".png, .svg or .pdf", "'curve.gif'"]),
+        ([*C, "--accountant", "rdp"], ["--accountant"]),
+        ([*C, "--delta", "1e-5"], ["--delta"]),
         (["epsilom"], ["epsilom", "epsilon"]),
         (["info", "--csv"], ["--csv"]),
     ],
