@@ -109,46 +109,6 @@ def test_a_certificate_outlives_the_reader_of_the_rest(tmp_path, command):
     assert json.loads(file.read_text(encoding="utf-8"))
 
 
-def test_json_has_the_numbers_of_the_python_interface(capsys):
-    code, out, _ = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--accountant", "rdp", "--json")
-    assert code == 0
-    document = json.loads(out)
-    assert document["command"] == "epsilon"
-    assert document["renyi"] == __version__
-    assert document["assumptions"] == {
-        "sampling": "poisson",
-        "adjacency": "add_remove",
-        "accounting": "rdp",
-        "conversion": "optimal",
-        "orders": "all real orders",
-    }
-    (result,) = document["results"]
-    account = accountant(1.1, 0.004, 15000)
-    epsilon, order = account.get_epsilon_and_order(1e-5)
-    lower, upper = account.get_epsilon_bounds(1e-5)
-    assert result == {
-        "noise_multiplier": 1.1,
-        "sample_rate": 0.004,
-        "steps": 15000,
-        "delta": 1e-5,
-        "epsilon": epsilon,
-        "epsilon_lower": lower,
-        "epsilon_upper": upper,
-        "order": order,
-    }
-    assert lower <= upper <= epsilon
-
-
-def test_delta(capsys):
-    (result,) = results(capsys, "delta", *RUN, "--epsilon", 2, "--accountant", "rdp")
-    exact = accountant(1.1, 0.004, 15000).get_delta(2.0)
-    assert result["delta"] == exact
-    assert result["delta_lower"] <= result["delta_upper"] <= exact
-    code, out, _ = run(capsys, "delta", *RUN, "--epsilon", 2, "--accountant", "rdp")
-    assert code == 0
-    assert Decimal(exact) <= first_number(out) <= Decimal(exact * 1.001)
-
-
 def test_no_sampling_is_the_gaussian_mechanism(capsys):
     (result,) = results(
         capsys,

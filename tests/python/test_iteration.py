@@ -7,7 +7,7 @@ import iteration_reference as reference
 import mpmath as mp
 import numpy as np
 import pytest
-from each import slow
+from each import refusals, slow
 
 from renyi.theory.iteration import (
     DecayingNoise,
@@ -389,32 +389,42 @@ def decaying(*arguments, diameter=None, **settings):
     return lambda: DecayingNoise(descent, *arguments, **settings)
 
 
-@pytest.mark.parametrize(
-    ("act", "message"),
-    [
+REFUSED = {
+    ValueError: [
         (passes(-1.0, 1.0, 10), "epsilon must be a number in"),
         (passes(math.nan, 1.0, 10), "epsilon must be"),
         (passes(1.0, 0.0, 10), "scale must be a number in"),
         (passes(1.0, 1.0, 0), r"n must be an integer in \[1, 2\^53\], got 0"),
-        (passes(1.0, 1.0, 1.5), r"n must be an integer in \[1, 2\^53\], got 1.5"),
         (online([1.0, -1.0], 2), "noise must be"),
         (online([1.0, 1.0], 3), r"got an array of shape \(2,\) for n = 3"),
         (online(DecayingNoise(LAPLACE, 1.0, 1.0), 3), "noise must be gaussian noise"),
         (online(1.0, 3, out=np.empty(4)), "out must be a float64 array of length 3"),
-        (lambda: online_delta(GAUSS, 1.0, 1.0, [4, 6], index=5), "at least the index 5, got 4"),
+        (
+            lambda: online_delta(GAUSS, 1.0, 1.0, [4, 6], index=5),
+            "n must be at least the index 5, got 4",
+        ),
         (
             lambda: online_limit(GAUSS, 1.0, DecayingNoise(GAUSS, 1.0, 1.0, 1.0), 1),
             r"noise must have a power above 1, got 1\.0",
         ),
         (decaying(1.0, 0.5), "c2 must be a number in"),
         (decaying(1e75, 1.0, diameter=1e70, factor=1e75), "factor must keep the scales"),
-        (lambda: NoisyDescent(0.1, 1.0, 1.0, noise="cauchy"), "one of 'gaussian', 'laplace', got"),
+        (
+            lambda: NoisyDescent(0.1, 1.0, 1.0, noise="cauchy"),
+            "noise must be one of 'gaussian', 'laplace', got 'cauchy'",
+        ),
         (lambda: NoisyDescent(0.1, 1.0, 1.0, contraction=1.5), "contraction must be a number in"),
         (lambda: shuffled_epsilon(GAUSS, 1.5, 1.0, 10), "delta must be a number in"),
-        (lambda: shuffled_scale(GAUSS, 1.0, "small", 10), "delta must be a number in"),
         (lambda: online_epsilon(GAUSS, 0.1, 1.0, 10, index=11), "index must be an integer in"),
     ],
-)
-def test_bad_arguments_are_named(act, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+    TypeError: [
+        (passes(1.0, 1.0, 1.5), r"n must be an integer in \[1, 2\^53\], got 1.5"),
+        (lambda: shuffled_scale(GAUSS, 1.0, "small", 10), "delta must be a number in"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("act", "error", "message"), refusals(REFUSED))
+def test_bad_arguments_are_named(act, error, message):
+    with pytest.raises(error, match=message):
         act()

@@ -36,7 +36,7 @@ NOTES: list[tuple[str, tuple[bool, bool], Adjacency, Mechanism]] = [
 ]
 
 
-def rows() -> list[tuple[list[str], list[str]]]:
+def rows():
     """The mechanisms of each row, and what it says of each accountant."""
     block = README.partition("| | `RDPAccountant` | `PLDAccountant` |\n|---|---|---|\n")[2]
     found = []
@@ -46,12 +46,12 @@ def rows() -> list[tuple[list[str], list[str]]]:
     return found
 
 
-def takes(mechanism: Mechanism, adjacency: Adjacency) -> tuple[bool, bool]:
+def takes(mechanism, adjacency):
     by_rdp = RDPAccountant(adjacency=adjacency).supports(mechanism)
     return by_rdp, PLDAccountant(adjacency=adjacency).supports(mechanism)
 
 
-def test_every_mechanism_has_its_row() -> None:
+def test_every_mechanism_has_its_row():
     named = {name for names, _ in rows() for name in names}
     classes = {
         name
@@ -62,7 +62,7 @@ def test_every_mechanism_has_its_row() -> None:
     assert named == classes - {"Mechanism", "Composed"} == set(examples)
 
 
-def test_no_cell_is_empty_and_every_note_is_explained() -> None:
+def test_no_cell_is_empty_and_every_note_is_explained():
     notes = README.partition("Where it says none, ")[2].partition("\n\n")[0]
     for _, cells in rows():
         assert len(cells) == 2
@@ -73,21 +73,19 @@ def test_no_cell_is_empty_and_every_note_is_explained() -> None:
 
 
 @pytest.mark.parametrize("name", examples)
-def test_what_is_said_to_be_taken_is(name: str) -> None:
+def test_what_is_said_to_be_taken_is(name):
     cells = next(cells for names, cells in rows() if name in names)
     found = takes(examples[name], ONLY.get(name, "add_remove"))
     assert found == tuple(not cell.startswith("none") for cell in cells)
 
 
 @pytest.mark.parametrize(("note", "taken", "adjacency", "mechanism"), NOTES, ids=repr)
-def test_what_is_said_to_be_refused_is(
-    note: str, taken: tuple[bool, bool], adjacency: Adjacency, mechanism: Mechanism
-) -> None:
+def test_what_is_said_to_be_refused_is(note, taken, adjacency, mechanism):
     assert takes(mechanism, adjacency) == taken
     noted = [cells for _, cells in rows() if any(note in cell for cell in cells)]
     assert [tuple(note not in cell for cell in cells) for cells in noted] == [taken]
 
 
 @pytest.mark.parametrize("name", ["Gaussian", "Laplace"])
-def test_samples_with_replacement(name: str) -> None:
+def test_samples_with_replacement(name):
     assert takes(FixedSizeSampled(examples[name], 10, 100, True), "replace_one") == (True, True)

@@ -7,10 +7,11 @@ import os
 import pickle
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
-from interruptions import at_line
+from interruptions import at_line, in_threads
 
 from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
 from renyi.matrix import BandedToeplitz
@@ -351,11 +352,7 @@ def all_at_once(work):
         except Exception as error:
             errors.append(error)
 
-    workers = [threading.Thread(target=run, args=(k,)) for k in range(THREADS)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    in_threads(partial(run, k) for k in range(THREADS))
     return errors
 
 

@@ -63,7 +63,7 @@ def test_a_clipped_sum_is_as_good_as_its_rows():
         (4, {"max_grad_norm": 0.6}, ValueError, "max_grad_norm must be the same"),
         (4, {"clipping": "automatic"}, ValueError, "clipping must be the same"),
         (4, {"adjacency": "replace_one"}, ValueError, "adjacency must be the same"),
-        (4, {"dtype": "f4"}, TypeError, "_grads must be sums of float64, got one of"),
+        (4, {"dtype": "f4"}, TypeError, "per_sample_grads must be sums of float64, got one of"),
         (5, {}, ValueError, r"per_sample_grads must be a sum \(4,\), got a sum \(5,\)"),
     ],
 )

@@ -5,16 +5,35 @@ import math
 
 import numpy as np
 import pytest
+from each import refusals
 
 from renyi import PLDAccountant, RDPAccountant
 from renyi.accountants import UnsupportedMechanismError
 from renyi.calibration import calibrate_noise_multiplier
-from renyi.mechanisms import FixedSizeSampled, Gaussian, PoissonSampled, ShuffledBatches
-from renyi.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
+from renyi.mechanisms import (
+    FixedSizeSampled,
+    Gaussian,
+    PoissonSampled,
+    RandomAllocation,
+    ShuffledBatches,
+    TruncatedPoissonSampled,
+)
+from renyi.samplers import (
+    BallsInBinsSampler,
+    CyclicPoissonSampler,
+    FixedSizeSampler,
+    PoissonSampler,
+    ShuffledSampler,
+    TruncatedPoissonSampler,
+)
 from renyi.sgd import TrainingPlan
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
 SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}
+BINS = {"sampling": "balls_in_bins"}
+TRUNCATED = {"sampling": "truncated_poisson", "batch_limit": 80}
+CYCLIC = {"sampling": "cyclic_poisson", "cycle_length": 5}
+GRID = {"grid_spacing": 2.0**-20, "dimension": 100}
 
 
 def plan(population=1000, batch_size=64, **settings):
@@ -32,6 +51,7 @@ def plan(population=1000, batch_size=64, **settings):
         ({"steps": 17}, 17),
         ({"epochs": 3, **FIXED}, 47),
         ({"epochs": 3, **SHUFFLED}, 48),  # 16 batches to an epoch
+        ({"epochs": 3, **BINS}, 48),
         ({"epochs": 5, "batch_size": 1000}, 5),
         ({"epochs": 1, "batch_size": 2**24, "population": 2**53}, 2**29),
     ],
@@ -71,6 +91,9 @@ def test_micro_batches_are_a_partition():
         ({}, PoissonSampled(Gaussian(1.1), 0.064), 47),
         (FIXED, FixedSizeSampled(Gaussian(1.1), 64, 1000), 47),
         (SHUFFLED, ShuffledBatches(Gaussian(1.1), 16), 3),
+        (BINS, RandomAllocation(Gaussian(1.1), 16), 3),
+        (TRUNCATED, TruncatedPoissonSampled(Gaussian(1.1), 0.064, 80, 1000), 47),
+        (CYCLIC, PoissonSampled(Gaussian(1.1), 0.32), 10),
     ],
 )
 def test_mechanism(scheme, step, uses):
@@ -79,6 +102,8 @@ def test_mechanism(scheme, step, uses):
     assert made.mechanism == step * uses
     assert made.releases == uses
     assert made.steps_per_release * (uses - 1) < made.steps <= made.steps_per_release * uses
+    for adjacency in ("replace_one", "zero_out") if scheme != FIXED else ("replace_one",):
+        assert plan(**{**scheme, "adjacency": adjacency}).mechanism == made.mechanism
 
 
 def test_shuffled_charges_an_epoch_that_begins():
@@ -88,7 +113,11 @@ def test_shuffled_charges_an_epoch_that_begins():
 
 @pytest.mark.parametrize(
     ("scheme", "kind"),
-    [({}, PoissonSampler), (FIXED, FixedSizeSampler), (SHUFFLED, ShuffledSampler)],
+    [
+        *(({}, PoissonSampler), (FIXED, FixedSizeSampler), (SHUFFLED, ShuffledSampler)),
+        *((BINS, BallsInBinsSampler), (TRUNCATED, TruncatedPoissonSampler)),
+        (CYCLIC, CyclicPoissonSampler),
+    ],
 )
 def test_sampler(scheme, kind):
     made = plan(**scheme)
@@ -99,7 +128,8 @@ def test_sampler(scheme, kind):
     assert len(sizes) == len(sampler) == made.steps
     mean = made.expected_batch_size
     assert abs(np.mean(sizes) - mean) < 6 * math.sqrt(mean / made.steps)
-    if kind is not PoissonSampler:
+    assert max(sizes) <= made.largest_batch
+    if kind in (FixedSizeSampler, ShuffledSampler):
         assert max(sizes) <= made.batch_size
 
 
@@ -124,9 +154,7 @@ def test_calibration_for_poisson_is_the_exact_one(adjacency):
         (SHUFFLED, "pld"),
         (SHUFFLED, "rdp"),
         ({**SHUFFLED, "adjacency": "replace_one"}, "pld"),
-        ({"sampling": "balls_in_bins"}, "pld"),
-        ({"sampling": "truncated_poisson", "batch_limit": 80}, "pld"),
-        ({"sampling": "cyclic_poisson", "cycle_length": 5}, "pld"),
+        *((scheme, "pld") for scheme in (BINS, TRUNCATED, CYCLIC)),
     ],
 )
 @pytest.mark.parametrize("target", [0.1, 1.0, 8.0])
@@ -155,8 +183,9 @@ def test_epsilon_of_the_run():
 
 def test_shuffled_is_never_taken_for_poisson():
     shuffled = plan(**SHUFFLED)
-    with pytest.raises(ValueError, match="sampling must not be 'shuffled'"):
-        _ = shuffled.sample_rate
+    for scheme in (SHUFFLED, BINS):
+        with pytest.raises(ValueError, match=f"sampling must not be '{scheme['sampling']}'"):
+            _ = plan(**scheme).sample_rate
     with pytest.raises(ValueError, match="adjacency must be 'replace_one' or 'zero_out' with"):
         plan(sampling="shuffled")
     with pytest.raises(UnsupportedMechanismError):
@@ -183,33 +212,41 @@ def test_a_plan_is_a_value():
         made.steps = 3
 
 
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"batch_size": 0}, ValueError, "batch_size must be an integer >= 1, got 0"),
-        ({"batch_size": 1001}, ValueError, r"batch_size must be an integer in \[1, 1000\]"),
-        ({"population": 2**53 + 1, "batch_size": 2**30}, ValueError, "population must be at most"),
-        ({"population": 0}, ValueError, "population must be an integer >= 1, got 0"),
-        ({"steps": 0}, ValueError, r"steps must be an integer in \[1, 10\^9\], got 0"),
-        ({"steps": 3, "epochs": 3}, TypeError, "exactly one of steps and epochs"),
-        ({"steps": None}, TypeError, "exactly one of steps and epochs"),
-        ({"epochs": 0}, ValueError, r"epochs must be a number in \(0, inf\), got 0"),
-        ({"epochs": math.inf}, ValueError, r"epochs must be a number in \(0, inf\), got inf"),
-        ({"epochs": 1.5, **SHUFFLED}, TypeError, "epochs must be an integer >= 1, got 1.5"),
-        (
-            {"sampling": "uniform"},
-            ValueError,
-            "sampling must be one of 'poisson', 'truncated_poisson'",
-        ),
-        ({"sampling": "fixed_size"}, ValueError, "adjacency must be 'replace_one' with sampling"),
-        ({"adjacency": "swap"}, ValueError, "adjacency must be one of"),
-        ({"noise_multiplier": -1.0}, ValueError, "noise_multiplier must be a number in"),
-        ({"noise_multiplier": math.inf}, ValueError, "noise_multiplier must be a number in"),
-        ({"noise_multiplier": math.nan}, ValueError, "noise_multiplier must be a number in"),
-        ({"max_grad_norm": 0.0}, ValueError, "max_grad_norm must be a number in"),
-        ({"accumulation": 0}, ValueError, "accumulation must be an integer >= 1, got 0"),
+REFUSED = {
+    ValueError: [
+        ({"batch_size": 0}, "batch_size must be an integer >= 1, got 0"),
+        ({"batch_size": 1001}, r"batch_size must be an integer in \[1, 1000\]"),
+        ({"population": 2**53 + 1, "batch_size": 2**30}, "population must be at most"),
+        ({"population": 0}, "population must be an integer >= 1, got 0"),
+        ({"steps": 0}, r"steps must be an integer in \[1, 10\^9\], got 0"),
+        ({"epochs": 0}, r"epochs must be a number in \(0, inf\), got 0"),
+        ({"epochs": math.inf}, r"epochs must be a number in \(0, inf\), got inf"),
+        ({"sampling": "uniform"}, "sampling must be one of 'poisson', 'truncated_poisson'"),
+        ({"sampling": "fixed_size"}, "adjacency must be 'replace_one' with sampling"),
+        ({"adjacency": "swap"}, "adjacency must be one of"),
+        ({"noise_multiplier": -1.0}, "noise_multiplier must be a number in"),
+        ({"noise_multiplier": math.inf}, "noise_multiplier must be a number in"),
+        ({"noise_multiplier": math.nan}, "noise_multiplier must be a number in"),
+        ({"max_grad_norm": 0.0}, "max_grad_norm must be a number in"),
+        ({"accumulation": 0}, "accumulation must be an integer >= 1, got 0"),
+        *(({**s, **GRID}, "grid_spacing must be None") for s in (BINS, TRUNCATED)),
+        ({"sampling": "truncated_poisson"}, "batch_limit must be given with sampling"),
+        ({"batch_limit": 5}, "batch_limit must be given with sampling"),
+        ({"sampling": "cyclic_poisson"}, "cycle_length must be given with sampling"),
+        ({"cycle_length": 2}, "cycle_length must be given with"),
+        ({**TRUNCATED, "batch_limit": 0}, "batch_limit must be an integer >= 1"),
+        ({**CYCLIC, "cycle_length": 16}, "of the population, 1000, hold a batch, 64"),
     ],
-)
+    TypeError: [
+        ({"steps": 3, "epochs": 3}, "exactly one of steps and epochs"),
+        ({"steps": None}, "exactly one of steps and epochs"),
+        ({"epochs": 1.5, **SHUFFLED}, "epochs must be an integer >= 1, got 1.5"),
+        ({"epochs": 1.5, **BINS}, "epochs must be an integer"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("settings", "error", "message"), refusals(REFUSED))
 def test_bad_arguments(settings, error, message):
     with pytest.raises(error, match=message):
         plan(**settings)

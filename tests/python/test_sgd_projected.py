@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from each import refusals
 from numpy.testing import assert_allclose, assert_array_equal
 from test_iteration_recursion import CELLS, ETA, Grid
 
@@ -117,15 +118,6 @@ def test_shuffled_records_come_in_every_order():
     counts = np.histogram(last, bins=[-0.75, -0.25, 0.25, 0.75])[0]
     assert counts.sum() == 900
     assert (np.abs(counts - 300) < 75).all()
-
-
-def test_learning_approaches_the_optimum_where_noise_is_small():
-    rng = np.random.default_rng(6)
-    x = rng.uniform(-0.5, 0.5, (4000, 2))
-    y = np.clip(x @ [0.6, -0.3], -1, 1)
-    learner = PNSGD(Ball.around_zero(1.0, 2), RidgeLoss(1.0, 1.0, 1e-3), step_size=0.1)
-    run = learner.run(x, y, noise=1e-6)
-    np.testing.assert_allclose(run.weights, [0.6, -0.3], atol=0.02)
 
 
 def test_the_guarantee_is_that_of_the_theorem():
@@ -256,9 +248,8 @@ def trained_on(domain):
     return lambda: DPSGD(np.zeros(3), PLAN, SGD(0.1), domain=domain)
 
 
-@pytest.mark.parametrize(
-    ("act", "message"),
-    [
+REFUSED = {
+    ValueError: [
         (lambda: PNSGD(BALL, LOSS, step_size=6.0), "step_size must be at most 2"),
         (
             lambda: PNSGD(BALL, LOSS, step_size=0.5, noise="laplace"),
@@ -272,7 +263,6 @@ def trained_on(domain):
         (ran(y=Y[:3]), "labels must be 4 numbers"),
         (lambda: PNSGD(BALL, RIDGE, step_size=0.5).run(X, Y, 1.0), "labels must be in"),
         (lambda: RIDGE.checked(X, Y), r"the label bound, got others$"),
-        (ran(noise=[1.0] * 4), r"noise must be one number for a shuffled pass, got list$"),
         (ran(noise=0.0), "must be a number in"),
         (ran(noise=[1.0] * 3, order="online"), "noise must be"),
         (ran(order="random"), "order must be"),
@@ -281,10 +271,16 @@ def trained_on(domain):
         (lambda: Box(1.0, 1.0), "lower must be below upper"),
         (lambda: Ball(0.0, [0.0]), "radius must be"),
         (lambda: Box([0.0], [1.0, 2.0]), "upper must be of the length of lower"),
-        (trained_on(1.0), "domain must be a Ball or a Box, got 1.0"),
         (trained_on(Ball(1.0, [0.0, 0.0])), "as many dimensions as the parameters, 3, got <Ball"),
     ],
-)
-def test_conditions_are_checked(act, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+    TypeError: [
+        (ran(noise=[1.0] * 4), r"noise must be one number for a shuffled pass, got list$"),
+        (trained_on(1.0), "domain must be a Ball or a Box, got 1.0"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("act", "error", "message"), refusals(REFUSED))
+def test_conditions_are_checked(act, error, message):
+    with pytest.raises(error, match=message):
         act()

@@ -2,17 +2,18 @@
 
 import math
 import re
-import threading
+from functools import partial
 
 import numpy as np
 import pytest
+from each import refusals
+from interruptions import in_threads
 from sgd_states import same, seeded
 
 from renyi import (
     FixedSizeSampled,
     Gaussian,
     Laplace,
-    PLDAccountant,
     PoissonSampled,
     RandomAllocation,
     ShuffledBatches,
@@ -26,7 +27,6 @@ from renyi.samplers import (
     PoissonSampler,
     ShuffledSampler,
 )
-from renyi.sgd import TrainingPlan
 
 BASE = Gaussian(1.1)
 
@@ -176,34 +176,34 @@ def test_iterating_goes_on_where_it_stopped():
 def test_threads_share_an_epoch():
     sampler = ShuffledSampler(10_000, 200, epochs=1)
     parts = [[] for _ in range(4)]
-    threads = [threading.Thread(target=part.extend, args=(sampler,)) for part in parts]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(partial(part.extend, sampler) for part in parts)
     members = np.concatenate([batch for part in parts for batch in part])
     assert sorted(members.tolist()) == list(range(10_000))
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: PoissonSampler(0, 0.1), ValueError, "population must be an integer >= 1, got 0"),
-        (lambda: PoissonSampler(2**53 + 1, 0.1), ValueError, "population must be at most 2^53"),
-        (lambda: PoissonSampler(10.5, 0.1), TypeError, "population must be an integer"),
-        (lambda: PoissonSampler(10, 1.1), ValueError, "sample_rate must be a number in [0, 1]"),
-        (lambda: PoissonSampler(10, math.nan), ValueError, "sample_rate must be"),
-        (lambda: PoissonSampler(10, 0.1, steps=-1), ValueError, "steps must be an integer >= 0"),
-        (lambda: PoissonSampler(10, 0.1, generator=3), TypeError, "generator must be"),
-        (lambda: FixedSizeSampler(10, 11), ValueError, "batch_size must be an integer in [1, 10]"),
-        (lambda: FixedSizeSampler(10, 0), ValueError, "batch_size must be an integer >= 1"),
-        (lambda: FixedSizeSampler(10, 5, replacement=1), TypeError, "replacement must be True or"),
-        (lambda: ShuffledSampler(10, 11), ValueError, "batches must be an integer in [1, 10]"),
-        (lambda: ShuffledSampler(10, 5, epochs=-1), ValueError, "epochs must be an integer >= 0"),
-        (lambda: PoissonSampler(10, 0.1).mechanism(3), TypeError, "mechanism must be a Mechanism"),
-        (lambda: PoissonSampler(10, 0.1).mechanism(BASE, -1), ValueError, "steps must be"),
+REFUSED = {
+    ValueError: [
+        (lambda: PoissonSampler(0, 0.1), "population must be an integer >= 1, got 0"),
+        (lambda: PoissonSampler(2**53 + 1, 0.1), "population must be at most 2^53"),
+        (lambda: PoissonSampler(10, 1.1), "sample_rate must be a number in [0, 1]"),
+        (lambda: PoissonSampler(10, math.nan), "sample_rate must be"),
+        (lambda: PoissonSampler(10, 0.1, steps=-1), "steps must be an integer >= 0"),
+        (lambda: FixedSizeSampler(10, 11), "batch_size must be an integer in [1, 10]"),
+        (lambda: FixedSizeSampler(10, 0), "batch_size must be an integer >= 1"),
+        (lambda: ShuffledSampler(10, 11), "batches must be an integer in [1, 10]"),
+        (lambda: ShuffledSampler(10, 5, epochs=-1), "epochs must be an integer >= 0"),
+        (lambda: PoissonSampler(10, 0.1).mechanism(BASE, -1), "steps must be"),
     ],
-)
+    TypeError: [
+        (lambda: PoissonSampler(10.5, 0.1), "population must be an integer"),
+        (lambda: PoissonSampler(10, 0.1, generator=3), "generator must be"),
+        (lambda: FixedSizeSampler(10, 5, replacement=1), "replacement must be True or"),
+        (lambda: PoissonSampler(10, 0.1).mechanism(3), "mechanism must be a Mechanism"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("call", "error", "words"), refusals(REFUSED))
 def test_refused(call, error, words):
     with pytest.raises(error, match=re.escape(words)):
         call()
@@ -295,11 +295,6 @@ def sampler(population=200, batches=8, seed=1, **settings):
     return BallsInBinsSampler(population, batches, generator=generator, **settings)
 
 
-def plan(**settings):
-    given = {"noise_multiplier": 1.1, "epochs": 3, "sampling": "balls_in_bins", **settings}
-    return TrainingPlan(1000, 64, **given)
-
-
 def test_an_epoch_is_a_partition_drawn_anew_each_time():
     drawn = list(sampler(epochs=3))
     assert len(drawn) == 24
@@ -350,28 +345,3 @@ def test_states_hold_a_bin_of_each_record(bins):
     state["secrets"]["bins"] = bins
     with pytest.raises(ValueError, match="state must hold bins of 200 records"):
         sampler(seed=2).load_state_dict(state)
-
-
-def test_plans():
-    made = plan()
-    assert made.steps == 48
-    assert made.steps_per_release == 16
-    assert made.expected_batch_size == 62.5
-    assert made.largest_batch == 1000
-    assert made.mechanism == RandomAllocation(BASE, 16) * 3
-    assert plan(steps=17, epochs=None).mechanism == RandomAllocation(BASE, 16) * 2
-    assert type(made.sampler()) is BallsInBinsSampler
-    for adjacency in ("add_remove", "zero_out", "replace_one"):
-        assert plan(adjacency=adjacency).adjacency == adjacency
-    exact = PLDAccountant().compose(RandomAllocation(BASE, 16), 3)
-    assert made.get_epsilon(1e-5) == exact.get_epsilon(1e-5)
-    assert made.get_epsilon(1e-5) < plan(sampling="poisson").get_epsilon(1e-5)
-
-
-def test_plans_refuse_what_is_not_known():
-    with pytest.raises(ValueError, match="sampling must not be 'balls_in_bins'"):
-        _ = plan().sample_rate
-    with pytest.raises(ValueError, match="grid_spacing must be None with sampling 'balls_in_bins'"):
-        plan(grid_spacing=2.0**-20, dimension=100)
-    with pytest.raises(TypeError, match="epochs must be an integer"):
-        plan(epochs=1.5)

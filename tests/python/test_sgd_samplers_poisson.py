@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from sgd_states import seeded
 
-from renyi import PLDAccountant
-from renyi.mechanisms import Gaussian, PoissonSampled, TruncatedPoissonSampled
+from renyi.mechanisms import Gaussian, PoissonSampled
 from renyi.samplers import (
     CyclicPoissonSampler,
     TruncatedPoissonSampler,
@@ -57,18 +56,6 @@ def test_which_records_are_cut_is_uniform_given_the_sample():
     counts = [pairs.count(pair) for pair in ((0, 1), (0, 2), (1, 2))]
     assert sum(counts) == 6000
     assert sum((c - 2000) ** 2 / 2000 for c in counts) < 20
-
-
-@pytest.mark.parametrize("adjacency", ["add_remove", "zero_out", "replace_one"])
-def test_a_truncated_plan_is_accounted_as_such(adjacency):
-    made = plan(adjacency=adjacency, **TRUNCATED)
-    step = TruncatedPoissonSampled(Gaussian(1.0), 0.04, 6, 100)
-    assert made.mechanism == step * 50
-    expected = PLDAccountant(adjacency=adjacency).compose(step, 50).get_epsilon(1e-6)
-    assert made.get_epsilon(1e-6) == expected
-    assert expected > TrainingPlan(
-        100, 4, steps=50, noise_multiplier=1.0, adjacency=adjacency
-    ).get_epsilon(1e-6)
 
 
 def test_padded_batches_train_as_those_without():
@@ -170,19 +157,6 @@ def test_a_cyclic_plan_is_accounted_by_the_cycle(adjacency):
     assert optimizer.get_epsilon(1e-6) == made.get_epsilon(1e-6)
 
 
-def test_a_cycle_that_was_drawn_is_recorded_also_where_batches_were_let_go():
-    made = plan(**CYCLIC)
-    sampler = made.sampler()
-    optimizer = DPSGD(np.zeros(2), made, SGD(0.1), sampler=sampler)
-    for _ in range(3):  # the same group each time
-        for _ in range(5):
-            batch = sampler.sample()
-        optimizer.discard()
-        optimizer.step(np.ones((len(batch), 2)))
-    assert optimizer.steps == 3
-    assert optimizer.accountant.mechanisms[0][1] == 3
-
-
 @pytest.mark.parametrize("secure", [False, True])
 def test_groups_outlive_a_state(secure):
     def make():
@@ -197,42 +171,6 @@ def test_groups_outlive_a_state(secure):
     for groups in (np.zeros(49, int), np.full(50, 4), np.zeros(50), np.empty(0, int)):
         with pytest.raises(ValueError, match="state must hold groups of 50 records"):
             two.load_state_dict({**one.state_dict(secrets=True), "groups": groups})
-
-
-def test_a_run_of_cycles_resumes():
-    made, w = plan(**CYCLIC), np.zeros(2)
-    sampler = made.sampler(generator=seeded(2))
-    one = DPSGD(w, made, SGD(0.1), sampler=sampler, generator=seeded(3))
-    for _ in range(7):
-        one.step(np.ones((len(sampler.sample()), 2)))
-    state = pickle.loads(pickle.dumps(one.state_dict(secrets=True)))
-    made, v = TrainingPlan(**state["plan"]), np.zeros(2)
-    other = made.sampler(generator=seeded(9))
-    two = DPSGD(v, made, SGD(0.1), sampler=other, generator=seeded(9))
-    two.load_state_dict(state)
-    two.step(np.ones((len(other.sample()), 2)))
-    assert two.accountant.mechanisms[0][1] == 2
-    assert np.array_equal(other._place.layout.of_record, sampler._place.layout.of_record)
-
-
-# --- plans
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"sampling": "truncated_poisson"}, "batch_limit must be given with sampling"),
-        ({"batch_limit": 5}, "batch_limit must be given with sampling"),
-        ({"sampling": "cyclic_poisson"}, "cycle_length must be given with sampling"),
-        ({"sampling": "poisson", "cycle_length": 2}, "cycle_length must be given with"),
-        ({**TRUNCATED, "batch_limit": 0}, "batch_limit must be an integer >= 1"),
-        ({**CYCLIC, "cycle_length": 26}, "groups of the population, 100, hold a batch, 4"),
-        ({**TRUNCATED, "grid_spacing": 2.0**-10, "dimension": 3}, "grid_spacing must be None"),
-    ],
-)
-def test_settings_that_do_not_go_together(settings, message):
-    with pytest.raises(ValueError, match=message):
-        plan(**settings)
 
 
 # --- users
