@@ -310,6 +310,7 @@ def test_ranges_are_exact_and_closed():
 
 E = ["epsilon", *RUN, "--delta", "1e-5"]
 C = ["curve", *RUN]
+REPLACED = ["--adjacency", "replace_one"]
 
 
 @pytest.mark.parametrize(
@@ -341,10 +342,7 @@ C = ["curve", *RUN]
         (["noise", *RUN[2:], "--delta", "1e-5", "--epsilon", "1", "--orders", "2"], ["--orders"]),
         ([*E, "--accountant", "moments"], ["--accountant", "pld", "rdp"]),
         ([*E, "--adjacency", "both"], ["--adjacency", "add_remove", "replace_one"]),
-        (
-            [*E, "--accountant", "rdp", "--adjacency", "replace_one"],
-            ["--adjacency replace_one", "--accountant pld"],
-        ),
+        ([*E, "--accountant", "rdp", *REPLACED], ["--adjacency replace_one", "--accountant pld"]),
         ([*E, "--epochs", "3"], ["--steps", "--epochs"]),
         ([*E, "--batch-size", "3"], ["--sample-rate", "--batch-size"]),
         ([*E, "--json", "--csv"], ["--csv", "--json"]),
@@ -381,10 +379,7 @@ C = ["curve", *RUN]
         ([*C, "--points", "5", "--epsilon", "1"], ["--points", "--epsilon"]),
         ([*C, "--compare", "pld"], ["--compare", "rdp, gdp", "'pld'"]),
         ([*C, "--compare", "rdp", "--adjacency", "replace_one"], ["--compare", "--adjacency"]),
-        (
-            [*C, "--tradeoff", "--adjacency", "replace_one"],
-            ["--tradeoff", "--adjacency replace_one", "--sample-rate 1"],
-        ),
+        ([*C, "--tradeoff", *REPLACED], ["--tradeoff", " ".join(REPLACED), "--sample-rate 1"]),
         (
             ["curve", "--noise-multiplier", "1:99:1", *RUN[2:], "--points", "99999"],
             ["--points", "1,000,000"],

@@ -250,9 +250,12 @@ def test_stops_at_the_budget(kind):
 
 
 def test_a_budget_sees_what_others_record():
-    optimizer, weights = made(budget=(1.0, DELTA))
+    accountant = PLDAccountant().compose(Gaussian(10.0))
+    optimizer, weights = made(accountant=accountant, budget=(1.0, DELTA))
     optimizer.step(rows(1))
-    optimizer.accountant.compose(Gaussian(0.5))
+    assert optimizer.accountant is accountant
+    assert accountant.mechanisms == ((Gaussian(10.0), 1), (plan().step_mechanism, 1))
+    accountant.compose(Gaussian(0.5))
     untouched(optimizer, weights, optimizer.step, BudgetExceededError, "epsilon 1 at delta 1e-5")
 
 
