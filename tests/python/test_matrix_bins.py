@@ -198,6 +198,7 @@ def test_a_stride_is_one_of_the_bounds():
 
     def cost(stride):
         run = MatrixMechanism(strategy, 2.0, BallsInBins(6, stride))
+        assert MatrixMechanism.from_json(run.to_json()) == run
         return PLDAccountant().compose(run).get_epsilon(delta)
 
     costs = [cost(stride) for stride in (1, 2, 3, 6)]

@@ -279,18 +279,18 @@ def test_a_child_has_a_key_of_its_own_before_it_draws():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the C library's fork without handlers")
-def test_words_that_are_buffered_are_not_repeated_after_a_fork_without_handlers():
+def test_neither_draws_nor_buffered_words_are_repeated_after_a_fork_without_handlers():
     generator = SecureGenerator()
     numbers = generator.numpy_generator()
     numbers.random()
     read_end, write_end = os.pipe()
     child = ctypes.CDLL(None)._Fork()
     if child == 0:
-        os.write(write_end, numbers.bytes(64) + generator.bytes(64))
+        os.write(write_end, generator.bytes(64) + numbers.bytes(64))
         os._exit(0)
     os.waitpid(child, 0)
-    assert os.read(read_end, 64) != numbers.bytes(64)
     assert os.read(read_end, 64) != generator.bytes(64)
+    assert os.read(read_end, 64) != numbers.bytes(64)
     os.close(read_end)
     os.close(write_end)
 
