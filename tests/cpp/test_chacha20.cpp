@@ -1,5 +1,5 @@
 // The key stream: known answers of RFC 8439, a second implementation, carries of the counter; keys that follow each
-// other, and forks.
+// other. Forks are in tests/python/test_sgd_generator.py.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -7,10 +7,6 @@
 #include <set>
 #include <thread>
 #include <vector>
-
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "chacha20_reference.hpp"
 #include "check.hpp"
@@ -135,51 +131,6 @@ void keys() {
     CHECK(same && resumed.derive().key == generator.derive().key);
 }
 
-// What a child process draws.
-template <class Fork>
-std::array<std::uint64_t, 3> drawn_by_child(const Fork& fork_, NoiseGenerator& generator) {
-    int ends[2];
-    CHECK(pipe(ends) == 0);
-    const auto child = fork_();
-    if (child == 0) {
-        const std::uint64_t word = generator.next64();
-        const ChaChaStream stream = generator.derive();
-        std::uint64_t key;
-        std::memcpy(&key, stream.key.data(), sizeof key);
-        const std::array<std::uint64_t, 3> out{word, key, generator.derive().key[0]};
-        _exit(write(ends[1], out.data(), sizeof out) == sizeof out ? 0 : 1);
-    }
-    std::array<std::uint64_t, 3> out{};
-    CHECK(read(ends[0], out.data(), sizeof out) == static_cast<long>(sizeof out));
-    int status = 1;
-    waitpid(static_cast<pid_t>(child), &status, 0);
-    close(ends[0]), close(ends[1]);
-    return out;
-}
-
-void forks() {
-    NoiseGenerator secure;
-    secure.next64();  // the buffer is part of what a child inherits
-    std::set<std::uint64_t> words, keys;
-    for (int i = 0; i < 3; ++i) {
-        const auto out = drawn_by_child([] { return fork(); }, secure);
-        words.insert(out[0]), keys.insert(out[1]);
-    }
-    std::uint64_t key;
-    std::memcpy(&key, secure.derive().key.data(), sizeof key);
-    words.insert(secure.next64()), keys.insert(key);
-    CHECK(words.size() == 4 && keys.size() == 4);
-
-#if defined(SYS_fork) && !defined(__SANITIZE_THREAD__)
-    const auto raw = drawn_by_child([] { return syscall(SYS_fork); }, secure);  // handlers do not run
-    CHECK(raw[1] != key);
-#endif
-
-    NoiseGenerator reproducible(ChaChaKey{3});
-    const auto child = drawn_by_child([] { return fork(); }, reproducible);
-    CHECK(child[0] == reproducible.next64());
-}
-
 void uniform_integers() {
     WordSource words({ChaChaKey{4}, 0});
     int counts[7] = {};
@@ -205,7 +156,6 @@ int main() {
     known_answers();
     second_implementation();
     keys();
-    forks();
     uniform_integers();
     return check::finish();
 }

@@ -12,6 +12,11 @@ def slow(*points):
     return [pytest.param(*point, marks=pytest.mark.slow) for point in tuples]
 
 
+def refusals(rows):
+    """Return points of parametrize: call, error and words, from (call, words) by error."""
+    return [(call, error, words) for error, given in rows.items() for call, words in given]
+
+
 def each(names, points):
     """Parametrise a test as pytest does, in one case; a failure notes the point it is of."""
     names = names.split(", ") if isinstance(names, str) else list(names)

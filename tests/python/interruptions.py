@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-__all__ = ["at_line", "by_signals", "in_a_thread", "interrupts"]
+__all__ = ["at_line", "by_signals", "in_a_thread", "in_threads", "interrupts"]
 
 RETURN = dis.opmap["RETURN_VALUE"]
 
@@ -18,6 +18,15 @@ RETURN = dis.opmap["RETURN_VALUE"]
 def interrupts(*args, **kwargs):
     """Stand in for a function that is interrupted."""
     raise KeyboardInterrupt
+
+
+def in_threads(works):
+    """Call each in a thread of its own, and return when all have ended."""
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def at_line(work, number, *, error=KeyboardInterrupt, event="line", within=""):

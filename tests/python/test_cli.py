@@ -109,46 +109,6 @@ def test_a_certificate_outlives_the_reader_of_the_rest(tmp_path, command):
     assert json.loads(file.read_text(encoding="utf-8"))
 
 
-def test_json_has_the_numbers_of_the_python_interface(capsys):
-    code, out, _ = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--accountant", "rdp", "--json")
-    assert code == 0
-    document = json.loads(out)
-    assert document["command"] == "epsilon"
-    assert document["renyi"] == __version__
-    assert document["assumptions"] == {
-        "sampling": "poisson",
-        "adjacency": "add_remove",
-        "accounting": "rdp",
-        "conversion": "optimal",
-        "orders": "all real orders",
-    }
-    (result,) = document["results"]
-    account = accountant(1.1, 0.004, 15000)
-    epsilon, order = account.get_epsilon_and_order(1e-5)
-    lower, upper = account.get_epsilon_bounds(1e-5)
-    assert result == {
-        "noise_multiplier": 1.1,
-        "sample_rate": 0.004,
-        "steps": 15000,
-        "delta": 1e-5,
-        "epsilon": epsilon,
-        "epsilon_lower": lower,
-        "epsilon_upper": upper,
-        "order": order,
-    }
-    assert lower <= upper <= epsilon
-
-
-def test_delta(capsys):
-    (result,) = results(capsys, "delta", *RUN, "--epsilon", 2, "--accountant", "rdp")
-    exact = accountant(1.1, 0.004, 15000).get_delta(2.0)
-    assert result["delta"] == exact
-    assert result["delta_lower"] <= result["delta_upper"] <= exact
-    code, out, _ = run(capsys, "delta", *RUN, "--epsilon", 2, "--accountant", "rdp")
-    assert code == 0
-    assert Decimal(exact) <= first_number(out) <= Decimal(exact * 1.001)
-
-
 def test_no_sampling_is_the_gaussian_mechanism(capsys):
     (result,) = results(
         capsys,
@@ -349,6 +309,8 @@ def test_ranges_are_exact_and_closed():
 # Errors: one line, the option, the permitted range, exit code 2.
 
 E = ["epsilon", *RUN, "--delta", "1e-5"]
+C = ["curve", *RUN]
+REPLACED = ["--adjacency", "replace_one"]
 
 
 @pytest.mark.parametrize(
@@ -380,10 +342,7 @@ E = ["epsilon", *RUN, "--delta", "1e-5"]
         (["noise", *RUN[2:], "--delta", "1e-5", "--epsilon", "1", "--orders", "2"], ["--orders"]),
         ([*E, "--accountant", "moments"], ["--accountant", "pld", "rdp"]),
         ([*E, "--adjacency", "both"], ["--adjacency", "add_remove", "replace_one"]),
-        (
-            [*E, "--accountant", "rdp", "--adjacency", "replace_one"],
-            ["--adjacency replace_one", "--accountant pld"],
-        ),
+        ([*E, "--accountant", "rdp", *REPLACED], ["--adjacency replace_one", "--accountant pld"]),
         ([*E, "--epochs", "3"], ["--steps", "--epochs"]),
         ([*E, "--batch-size", "3"], ["--sample-rate", "--batch-size"]),
         ([*E, "--json", "--csv"], ["--csv", "--json"]),
@@ -412,6 +371,22 @@ E = ["epsilon", *RUN, "--delta", "1e-5"]
         (["verify", "--order", "2"], ["--sample-rate", "required"]),
         (["verify", "--random", "2", "--order", "2"], ["--random", "--order"]),
         (["verify", "--seed", "2"], ["--seed", "--random"]),
+        (["curve", *RUN[2:]], ["--noise-multiplier", "required"]),
+        ([*C, "--alpha", "0.1"], ["--alpha", "--tradeoff"]),
+        ([*C, "--tradeoff", "--alpha", "1"], ["--alpha", "between 0 and 1"]),
+        ([*C, "--tradeoff", "--epsilon", "1"], ["--tradeoff", "--epsilon"]),
+        ([*C, "--points", "1"], ["--points", "from 2"]),
+        ([*C, "--points", "5", "--epsilon", "1"], ["--points", "--epsilon"]),
+        ([*C, "--compare", "pld"], ["--compare", "rdp, gdp", "'pld'"]),
+        ([*C, "--compare", "rdp", "--adjacency", "replace_one"], ["--compare", "--adjacency"]),
+        ([*C, "--tradeoff", *REPLACED], ["--tradeoff", " ".join(REPLACED), "--sample-rate 1"]),
+        (
+            ["curve", "--noise-multiplier", "1:99:1", *RUN[2:], "--points", "99999"],
+            ["--points", "1,000,000"],
+        ),
+        ([*C, "--plot", "curve.gif"], ["--plot", ".png, .svg or .pdf", "'curve.gif'"]),
+        ([*C, "--accountant", "rdp"], ["--accountant"]),
+        ([*C, "--delta", "1e-5"], ["--delta"]),
         (["epsilom"], ["epsilom", "epsilon"]),
         (["info", "--csv"], ["--csv"]),
     ],

@@ -1,4 +1,4 @@
-"""--sampling and compare --samplings: what is accounted, what is said, what is refused."""
+"""Schemes of sampling on the command line, compared, and reports that are shuffled."""
 
 import csv
 import io
@@ -13,7 +13,9 @@ from renyi import (
     Gaussian,
     MatrixMechanism,
     PLDAccountant,
+    PureDP,
     RandomAllocation,
+    Shuffled,
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
@@ -86,18 +88,16 @@ def test_noise_and_steps_meet_their_targets(capsys):
 def test_epochs_are_whole_where_batches_do_not_divide_the_records(
     capsys, records, size, epochs, name
 ):
-    adjacency = "zero_out" if name == "shuffled" else "add_remove"
     common = ["--batch-size", size, "--dataset-size", records, "--delta", "1e-6", "--json"]
     common += scheme(name)
-    plan = TrainingPlan(
-        records,
-        size,
-        noise_multiplier=2.0,
-        epochs=epochs,
-        sampling=name.replace("-", "_"),
-        adjacency=adjacency,
-    )
-    noise = ["--noise-multiplier", 2]
+
+    def planned(noise_multiplier):
+        settings = {"sampling": name.replace("-", "_"), "adjacency": RUNS[name][2]}
+        return TrainingPlan(
+            records, size, noise_multiplier=noise_multiplier, epochs=epochs, **settings
+        )
+
+    plan, noise = planned(2.0), ["--noise-multiplier", 2]
     steps = 2 * epochs  # two batches to an epoch
     for length in (["--epochs", epochs], ["--steps", steps], ["--steps", steps - 1]):
         _, out, _ = run(capsys, "epsilon", *common, *noise, *length)
@@ -106,15 +106,7 @@ def test_epochs_are_whole_where_batches_do_not_divide_the_records(
         assert found["epsilon"] == plan.get_epsilon(1e-6)
     _, out, _ = run(capsys, "noise", *common, "--epsilon", 2, "--epochs", epochs)
     (found,) = json.loads(out)["results"]
-    enough = TrainingPlan(
-        records,
-        size,
-        noise_multiplier=found["noise_multiplier"],
-        epochs=epochs,
-        sampling=name.replace("-", "_"),
-        adjacency=adjacency,
-    )
-    assert enough.get_epsilon(1e-6) <= 2.0
+    assert planned(found["noise_multiplier"]).get_epsilon(1e-6) <= 2.0
     code, _, err = run(capsys, "epsilon", *common, *noise, "--epochs", "19.5")
     assert code == 2
     assert f"--epochs must be whole numbers with --sampling {name}" in err
@@ -164,17 +156,8 @@ def test_options_of_strategies(capsys, arguments, words):
 
 def test_a_cut_sample_of_all_records_is_not_called_none(capsys):
     sizes = ["--batch-size", 1000, "--dataset-size", 1000, "--batch-limit", 10]
-    _, out, _ = run(
-        capsys,
-        "epsilon",
-        *sizes,
-        *NOISE,
-        *scheme("truncated-poisson"),
-        "--steps",
-        1,
-        "--delta",
-        1e-5,
-    )
+    common = [*sizes, *NOISE, *scheme("truncated-poisson"), "--steps", 1, "--delta", 1e-5]
+    _, out, _ = run(capsys, "epsilon", *common)
     assert "truncated-poisson sampling" in out
     assert "without sampling" not in out
     assert "larger than 10 a uniform subset of that size is kept" in " ".join(out.split())
@@ -192,7 +175,6 @@ def test_curve(capsys):
     ("arguments", "message"),
     [
         (["--sample-rate", ".01", "--sampling", "shuffled"], "needs --batch-size and"),
-        ([*SIZES, "--sampling", "shuffled"], "--adjacency must be replace_one or zero_out"),
         ([*SIZES, "--batch-limit", 700], "--batch-limit needs --sampling truncated-poisson"),
         ([*SIZES, "--sampling", "dealt"], "--sampling has no choice 'dealt'"),
     ],
@@ -237,3 +219,63 @@ def test_samplings_take_one_run(capsys):
 def test_sizes_are_checked():
     with pytest.raises(ValueError, match="batch_size must be an integer in"):
         compare_samplings(10, 11, noise_multiplier=1.0, epochs=1, delta=1e-5)
+
+
+# --- renyi shuffle
+
+
+BOTH = ["--local-epsilon", "2", "--users", "10000"]
+
+
+def result(capsys, *arguments):
+    code, out, err = run(capsys, "shuffle", *arguments, "--json")
+    assert (code, err) == (0, "")
+    (found,) = json.loads(out)["results"]
+    return found
+
+
+def test_a_guarantee_and_its_attack(capsys):
+    accountant = PLDAccountant(adjacency="replace_one").compose(Shuffled(PureDP(2.0), 10_000))
+    lower, upper = accountant.get_epsilon_bounds(1e-6)
+    found = result(capsys, *BOTH, "--delta", "1e-6")
+    assert (found["epsilon"], found["lower"]) == (upper, lower)
+    assert result(capsys, *BOTH, "--epsilon", "0.1")["delta"] == accountant.get_delta(0.1)
+    code, out, err = run(capsys, "shuffle", *BOTH, "--delta", "1e-6")
+    assert (code, err) == (0, "")
+    assert out.startswith("epsilon = 0.1144")
+    assert "the number of reports is public" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("name", ["rappor", "oue", "olh", "hadamard", "subset", "laplace"])
+def test_named_randomizers_are_better_than_any(capsys, name):
+    choices = [] if name == "laplace" else ["--choices", "20"]
+    named = result(capsys, *BOTH, "--delta", "1e-6", "--randomizer", name, *choices)
+    assert 0.03 < named["lower"] < named["epsilon"] < 0.1145
+
+
+def test_calibration(capsys):
+    target = ["--epsilon", "0.2", "--delta", "1e-6"]
+    users = result(capsys, "--local-epsilon", "2", *target)
+    assert users["epsilon"] <= 0.2 < users["epsilon"] * 1.001
+    local = result(capsys, "--users", "10000", *target)
+    assert local["epsilon"] <= 0.2 < local["epsilon"] * 1.01
+
+
+def test_errors(capsys):
+    for words, arguments in (
+        ("three of --local-epsilon, --users, --epsilon and --delta are needed, got 2", BOTH),
+        ("--choices must be given with", [*BOTH, "--delta", "1e-6", "--randomizer", "oue"]),
+        ("--choices must be given with", [*BOTH, "--delta", "1e-6", "--choices", "3"]),
+        (
+            "--epsilon must be reachable with a --local-epsilon in [1e-06, 20], got 1e-09",
+            ["--users", "1000", "--epsilon", "1e-9", "--delta", "1e-9"],
+        ),
+        ("--local-epsilon must be a number > 0 and <= 30, got '800'", ["--local-epsilon", "800"]),
+        (
+            "--local-epsilon must be at most 20 with --randomizer olh",
+            ["--local-epsilon=29", "--users=9", "--delta=.1", "--randomizer=olh", "--choices=4"],
+        ),
+    ):
+        code, out, err = run(capsys, "shuffle", *arguments)
+        assert (code, out) == (2, "")
+        assert words in err

@@ -421,11 +421,7 @@ def test_tasks_that_charge_outlive_a_worker(client, tmp_path):
         ),
         *slow((adapters, ["--width", "8", "--epsilon", "0"], "target_epsilon")),
         (adapters, ["--width", "8", "--batch-size", "50000"], "batch_size must be an integer in"),
-        (
-            adapters,
-            ["--width", "8", "--public-steps", "0", "--learning-rate", "-1"],
-            "learning_rate must be",
-        ),
+        (adapters, ["--public-steps", "0", "--learning-rate", "-1"], "learning_rate must be"),
         (correlated, ["--epsilon", "0"], "target_epsilon"),
         (correlated, ["--epochs", "0"], "steps must be"),
         (correlated, ["--batch-size", "5000"], "batch_size must be an integer in"),

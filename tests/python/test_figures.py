@@ -40,15 +40,6 @@ def test_the_exact_curve_is_below_all_bounds(panel):
     assert (found > 0.0).all()
 
 
-@pytest.mark.slow
-def test_the_figure_of_composition_is_drawn(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    names = COMPOSITION["draw"].__globals__
-    monkeypatch.setitem(names, "ORDERS", names["ORDERS"][::40])
-    COMPOSITION["draw"](str(tmp_path / "figure.png"), (1, 8))
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
-
-
 @pytest.mark.parametrize("panel", [3, *slow(5)])
 def test_every_method_is_above_the_exact_curve_and_strong_below_naive_in_the_end(panel):
     _, mechanism = COMPOSITION["PANELS"][panel]
@@ -103,12 +94,6 @@ def test_the_right_panel():
     assert not applies.all()
     assert (exact[applies] < bound[applies]).all()
     assert exact[-1] > 2.0 * 0.01**2 * orders[-1] / 16.0  # beyond the crossing
-
-
-def test_the_figure_of_figure1_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    FIGURE1["draw"](str(tmp_path / "figure.png"))
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
 
 
 # --- kinds of noise
@@ -214,14 +199,6 @@ def test_which_is_better():
     assert often[0] < often[2] < often[1]
 
 
-def test_the_figure_of_noise_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    draw = NOISE["draw"]
-    draw.__globals__["NOISES"] = NOISE["NOISES"][:1]
-    draw(str(tmp_path / "figure.png"), np.array([1e-2, 1e-4]))
-    assert (tmp_path / "figure.png").stat().st_size > 10_000
-
-
 # --- convergence of PNSGD
 
 
@@ -233,14 +210,6 @@ def test_table_has_the_known_values():
     assert len(rows) == 14
     for what, ours, known in rows:
         assert ours == pytest.approx(known, abs=1e-3), what
-
-
-@pytest.mark.slow
-def test_the_figure_of_convergence_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
-    path = tmp_path / "figure.png"
-    CONVERGENCE["draw"](str(path), longest=2.5)
-    assert path.stat().st_size > 10_000
 
 
 def test_noise_curves_and_epochs():
@@ -255,3 +224,23 @@ def test_noise_curves_and_epochs():
     assert last[0] == pytest.approx(composed[0])
     assert (last[1:] < composed[1:]).all()
     assert last[2] == pytest.approx(last[1], rel=0.05)
+
+
+# --- drawn
+
+
+DRAWN = [
+    (FIGURE1, {}, ()),
+    (NOISE, {"NOISES": NOISE["NOISES"][:1]}, (np.array([1e-2, 1e-4]),)),
+    *slow((COMPOSITION, {"ORDERS": COMPOSITION["ORDERS"][::40]}, ((1, 8),))),
+    *slow((CONVERGENCE, {}, (2.5,))),
+]
+
+
+@pytest.mark.parametrize(("program", "fewer", "arguments"), DRAWN)
+def test_figures_are_drawn(tmp_path, monkeypatch, program, fewer, arguments):
+    pytest.importorskip("matplotlib")
+    for name, value in fewer.items():
+        monkeypatch.setitem(program["draw"].__globals__, name, value)
+    program["draw"](str(tmp_path / "figure.png"), *arguments)
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from interruptions import at_line
+from interruptions import at_line, in_threads
 
 from renyi import BudgetExceededError, Gaussian, Ledger, LedgerError, PrivacyFilter, reference
 
@@ -422,11 +422,7 @@ def test_threads_share_a_ledger(tmp_path):
         except BudgetExceededError:
             pass
 
-    threads = [threading.Thread(target=charge) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads([charge] * 8)
     assert len(done) == ledger.status("data").charges == 10
     assert ledger.verify() == []
     ledger.close()

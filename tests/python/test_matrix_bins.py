@@ -1,4 +1,4 @@
-"""Correlated noise with records in random bins: overlaps, and brackets around references."""
+"""Records in random bins: overlaps, brackets around references; what the page on noise claims."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from each import slow
+from matrix_reference import patterns
 
 from renyi import (
     Composed,
     Gaussian,
     MatrixMechanism,
-    Mechanism,
     PLDAccountant,
     RDPAccountant,
     UnsupportedMechanismError,
@@ -25,13 +25,17 @@ from renyi.matrix import (
     BandedToeplitz,
     Dense,
     FixedEpochs,
+    MinSeparation,
+    SinglePass,
     SquareRoot,
-    Strategy,
     Tree,
+    choose_bands,
+    choose_strategy,
+    priced,
 )
 from renyi.noise import SecureGenerator
 from renyi.samplers import BallsInBinsSampler
-from renyi.sgd import TrainingPlan
+from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 STRATEGIES = [
     (BandedToeplitz(6, [1.0, 0.5, 0.25]), 2),
@@ -45,7 +49,7 @@ STRATEGIES = [
 ]
 
 
-def gram(strategy: Strategy, batches: int) -> list[list[Fraction]]:
+def gram(strategy, batches):
     """Return the inner products of what each bin moves, by the matrix as it is written out."""
     c = strategy.matrix()
     moves = [
@@ -55,7 +59,7 @@ def gram(strategy: Strategy, batches: int) -> list[list[Fraction]]:
 
 
 @pytest.mark.parametrize(("strategy", "batches"), STRATEGIES)
-def test_overlaps_enclose_the_gram_matrix(strategy: Strategy, batches: int) -> None:
+def test_overlaps_enclose_the_gram_matrix(strategy, batches):
     exact, found = gram(strategy, batches), strategy.overlaps(batches)
     assert found.unit == 1.0
     own = [float(exact[j][j]) for j in range(batches)]
@@ -69,7 +73,7 @@ def test_overlaps_enclose_the_gram_matrix(strategy: Strategy, batches: int) -> N
         assert most == pytest.approx(max(shared), rel=1e-12)
 
 
-def test_extreme_entries_neither_vanish_nor_overflow() -> None:
+def test_extreme_entries_neither_vanish_nor_overflow():
     for scale in (1e-200, 1e150):
         found = Dense([[scale], [scale, scale]]).overlaps(2)
         two = 2.0 * (scale / found.unit) ** 2
@@ -78,7 +82,7 @@ def test_extreme_entries_neither_vanish_nor_overflow() -> None:
         assert PLDAccountant().compose(one).get_epsilon(1e-6) > 4.0
 
 
-def two_bins(covariance: tuple[float, float, float], t: float, removed: bool) -> float:
+def two_bins(covariance, t, removed):
     """Return E (R - t)_+ or E (1 - t R)_+ for R = (e^(X - v/2) + e^(Y - w/2)) / 2.
 
     Over X by the trapezoidal rule, over Y given X in closed form.
@@ -100,7 +104,7 @@ def two_bins(covariance: tuple[float, float, float], t: float, removed: bool) ->
     return float(np.trapezoid(excess * density, x))
 
 
-def _normal_cdf(x: np.ndarray) -> np.ndarray:
+def _normal_cdf(x):
     return np.array([0.5 * math.erfc(-z / math.sqrt(2.0)) for z in x.tolist()])
 
 
@@ -109,7 +113,7 @@ def _normal_cdf(x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "strategy", [SquareRoot(4), *slow(BandedToeplitz(4, [1.0, 0.5]), BandedToeplitz(3, [1.0]))]
 )
-def test_two_bins_by_quadrature(strategy: Strategy, removed: bool, noise: float) -> None:
+def test_two_bins_by_quadrature(strategy, removed, noise):
     exact = gram(strategy, 2)
     v, w, c = (float(number) / noise**2 for number in (exact[0][0], exact[1][1], exact[0][1]))
     run = PLDAccountant().compose(MatrixMechanism(strategy, noise, BallsInBins(2)))
@@ -120,7 +124,7 @@ def test_two_bins_by_quadrature(strategy: Strategy, removed: bool, noise: float)
         assert truth <= high * (1.0 + 1e-7) + 1e-12
 
 
-def test_every_entry_of_the_gram_matrix_raises_the_curve() -> None:
+def test_every_entry_of_the_gram_matrix_raises_the_curve():
     rng = np.random.default_rng(5)
     for _ in range(15):
         v, w = rng.uniform(0.2, 2.0, 2).tolist()
@@ -142,7 +146,7 @@ SETTINGS = [
 
 
 @pytest.mark.parametrize(("strategy", "scheme", "noise"), SETTINGS)
-def test_draws_are_in_the_bracket(strategy: Strategy, scheme: BallsInBins, noise: float) -> None:
+def test_draws_are_in_the_bracket(strategy, scheme, noise):
     c, count, batches = strategy.matrix(), 50_000, scheme.batches
     moves = np.array([c[:, j::batches].sum(axis=1) for j in range(batches)]) / noise
     root = np.linalg.cholesky(moves @ moves.T + 1e-12 * np.eye(batches))
@@ -159,7 +163,7 @@ def test_draws_are_in_the_bracket(strategy: Strategy, scheme: BallsInBins, noise
             assert mean - error <= high
 
 
-def test_it_is_between_one_bin_and_known_bins() -> None:
+def test_it_is_between_one_bin_and_known_bins():
     strategy, delta = BandedToeplitz.optimal(60, 6), 1e-6
     for adjacency in ("add_remove", "zero_out"):
         run = MatrixMechanism(strategy, 8.0, BallsInBins(6))
@@ -177,7 +181,7 @@ def test_it_is_between_one_bin_and_known_bins() -> None:
                 assert high < 0.95 * most
 
 
-def test_it_is_never_above_known_bins() -> None:
+def test_it_is_never_above_known_bins():
     strategy = BandedToeplitz(19, [1.0, 0.15, 0.51, 0.14, 0.72, 0.28])
     for noise in (0.136, 30.0):
         bounds = [
@@ -189,11 +193,12 @@ def test_it_is_never_above_known_bins() -> None:
         assert bounds[0] <= bounds[1] * (1.0 + 1e-9)
 
 
-def test_a_stride_is_one_of_the_bounds() -> None:
+def test_a_stride_is_one_of_the_bounds():
     strategy, delta = BandedToeplitz.optimal(60, 6), 1e-6
 
-    def cost(stride: int | None) -> float:
+    def cost(stride):
         run = MatrixMechanism(strategy, 2.0, BallsInBins(6, stride))
+        assert MatrixMechanism.from_json(run.to_json()) == run
         return PLDAccountant().compose(run).get_epsilon(delta)
 
     costs = [cost(stride) for stride in (1, 2, 3, 6)]
@@ -202,7 +207,7 @@ def test_a_stride_is_one_of_the_bounds() -> None:
         BallsInBins(6, 7)
 
 
-def levels_of(mechanism: Mechanism) -> tuple[list[tuple[int, float]], float]:
+def levels_of(mechanism):
     """Return numbers of parts with what they share, and the whole: squares over the noise."""
     if isinstance(mechanism, Gaussian):
         return [], mechanism.noise_multiplier**-2
@@ -213,7 +218,7 @@ def levels_of(mechanism: Mechanism) -> tuple[list[tuple[int, float]], float]:
 
 
 @pytest.mark.parametrize(("stride", "block"), [(1, 1), (3, 1), (1, 3), (2, 3), (3, 2), (4, 2)])
-def test_levels_enclose_the_gram_matrix(stride: int, block: int) -> None:
+def test_levels_enclose_the_gram_matrix(stride, block):
     """Of each pair of bins that may be left where blocks are published modulo a stride."""
     strategy = BandedToeplitz.optimal(30, 9)
     exact = np.array(gram(strategy, 12), float) / 25.0
@@ -228,13 +233,12 @@ def test_levels_enclose_the_gram_matrix(stride: int, block: int) -> None:
                 assert exact[j, k] <= shared[0 if apart else -1]
 
 
-@pytest.mark.parametrize(("stride", "block"), [(None, 2), (1, 5), (4, 4)])
-def test_blocks_that_do_not_fit_are_refused(stride: int | None, block: int) -> None:
-    with pytest.raises(ValueError, match=r"(block must be a divisor|stride must be an integer in)"):
-        BallsInBins(12, stride, block)
-
-
-def test_refusals() -> None:
+def test_refusals():
+    for stride, block in ((None, 2), (1, 5), (4, 4)):
+        with pytest.raises(
+            ValueError, match=r"(block must be a divisor|stride must be an integer in)"
+        ):
+            BallsInBins(12, stride, block)
     with pytest.raises(ValueError, match="no negative entry"):
         MatrixMechanism(BandedToeplitz(8, [1.0, -0.5]), 1.0, BallsInBins(4))
     with pytest.raises(ValueError, match="no negative weights"):
@@ -245,12 +249,7 @@ def test_refusals() -> None:
         PLDAccountant().compose(MatrixMechanism(SquareRoot(8), 1.0, FixedEpochs(4)))
 
 
-def test_json_keeps_the_bins() -> None:
-    run = MatrixMechanism(SquareRoot(8), 1.0, BallsInBins(4, 2))
-    assert MatrixMechanism.from_json(run.to_json()) == run
-
-
-def test_a_sampler_keeps_its_bins() -> None:
+def test_a_sampler_keeps_its_bins():
     sampler = BallsInBinsSampler(
         1000, 10, epochs=3, kept=True, generator=SecureGenerator(insecure_reproducible=1)
     )
@@ -270,7 +269,7 @@ def test_a_sampler_keeps_its_bins() -> None:
         BallsInBinsSampler(1000, 10, kept=1)  # type: ignore[arg-type]
 
 
-def test_a_plan_is_accounted_in_random_bins() -> None:
+def test_a_plan_is_accounted_in_random_bins():
     strategy = BandedToeplitz.optimal(40, 10)
     settings = {"steps": 40, "strategy": strategy, "noise_multiplier": 3.0}
     plan = TrainingPlan(1000, 100, sampling="balls_in_bins", **settings)
@@ -280,3 +279,159 @@ def test_a_plan_is_accounted_in_random_bins() -> None:
     assert alone <= plan.get_epsilon(1e-6) <= 1.001 * alone < fixed.get_epsilon(1e-6)
     batches = list(plan.sampler())
     assert all(np.array_equal(batches[k], batches[k % 10]) for k in range(40))
+
+
+# --- what the page on correlated noise claims
+
+
+def some_strategy(draw, steps):
+    """A strategy of any kind, with entries of both signs in some."""
+    bands = int(draw.integers(1, steps + 1))
+    c = np.tril(draw.normal(size=(steps, steps)) * (draw.random((steps, steps)) < 0.6), -1)
+    makers = (
+        lambda: SquareRoot(steps),
+        lambda: BandedToeplitz(steps, [1.0, *draw.normal(size=bands - 1)]),
+        lambda: BandedToeplitz(steps, [1.0, *np.sort(draw.random(bands - 1))[::-1]]),
+        lambda: BLT(steps, draw.random(2), draw.normal(size=2)),
+        lambda: BandedInverse(steps, [1.0, *(-draw.dirichlet(np.ones(bands)))[: bands - 1]]),
+        lambda: Tree(steps, bool(draw.integers(2)), int(draw.integers(1, steps + 1))),
+        lambda: Dense(c + np.diag(draw.uniform(0.1, 2.0, steps))),
+        lambda: Dense(np.abs(c) + np.diag(10.0 ** draw.uniform(-3, 3, steps))),
+    )
+    return makers[draw.integers(len(makers))]()
+
+
+def least_sensitivity(c, participation):
+    """The largest norm of sums of columns that one record can be in: of all signs up to four."""
+    best = 0.0
+    for chosen in patterns(participation, c.shape[1]):
+        own = c[:, chosen]
+        signs = np.ones((1, 1))
+        for _ in range(len(chosen) - 1):
+            both = [np.pad(signs, ((0, 0), (0, 1)), constant_values=s) for s in (1.0, -1.0)]
+            signs = np.concatenate(both[: 2 if len(signs) < 8 else 1])
+        best = max(best, float(np.linalg.norm(own @ signs.T, axis=0).max()))
+    return best
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_no_sensitivity_is_below_brute_force(count):
+    draw = np.random.default_rng(11)
+    for _ in range(count):
+        steps = int(draw.integers(1, 13))
+        strategy, apart = some_strategy(draw, steps), int(draw.integers(1, steps + 1))
+        most = int(draw.integers(1, 4 if apart < 3 else 13))
+        schemes = (SinglePass(), FixedEpochs(apart), MinSeparation(apart, most))
+        scheme = schemes[draw.integers(3)]
+        found = strategy.sensitivity(scheme)
+        least = least_sensitivity(strategy.matrix(), scheme)
+        assert found >= least * (1.0 - 1e-14), (strategy, scheme)
+        if isinstance(strategy, Tree):
+            assert found.exact
+            assert found <= least * (1.0 + 1e-12), (strategy, scheme)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 8.0])
+def test_bands_are_never_worse_than_either(epsilon):
+    """Than independent noise on samples, and than the same bands in fixed order."""
+    rows = choose_bands(epsilon, 1e-6, population=1600, batch_size=100, steps=64)
+    best = min(row.error for row in rows)
+    whole = BandedToeplitz.optimal(64, 16)
+    assert best <= rows[0].error
+    assert best <= priced("", whole, FixedEpochs(16), epsilon, 1e-6).error * (1.0 + 1e-9)
+
+
+def test_the_first_of_all_is_never_worse_than_one_of_them():
+    setting = {"population": 200, "batch_size": 100, "steps": 8}
+    rows = choose_strategy(2.0, 1e-6, **setting)
+    assert [row.error for row in rows] == sorted(row.error for row in rows)
+    assert rows[0].error <= min(row.error for row in choose_bands(2.0, 1e-6, **setting))
+    names = {row.name for row in rows}
+    assert {"independent, sampled", "independent, fixed order", "tree, fixed order"} <= names
+    for row in rows:
+        run = MatrixMechanism(row.strategy, row.noise_multiplier, row.participation)
+        found = PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(1e-6)
+        assert 2.0 * (1.0 - 1e-4) < found <= 2.0
+
+
+@pytest.mark.parametrize("sampling", ["fixed_order", "min_separation", "balls_in_bins"])
+def test_participation_is_enforced(sampling):
+    """Neither another sampler, nor rows that were not drawn, nor a step past the last."""
+    apart = {"separation": 5} if sampling == "min_separation" else {}
+    strategy = BandedInverse.root(10, 3)
+    settings = {"noise_multiplier": 2.0, "steps": 10, "adjacency": "zero_out", **apart}
+    plan = TrainingPlan(50, 10, sampling=sampling, strategy=strategy, **settings)
+    w = np.zeros(2)
+    with pytest.raises((TypeError, ValueError), match="sampler must be"):
+        DPSGD(w, plan, SGD(0.1))
+    other = TrainingPlan(50, 10, sampling="poisson", **{**settings, "separation": None}).sampler()
+    with pytest.raises(ValueError, match="sampler must be one like that of the plan"):
+        DPSGD(w, plan, SGD(0.1), sampler=other)
+    sampler = plan.sampler()
+    optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
+    with pytest.raises(RuntimeError, match="a batch must be drawn from the sampler"):
+        optimizer.step(np.zeros((10, 2)))
+    first = sampler.sample()
+    with pytest.raises(ValueError, match="got more"):
+        optimizer.step(np.zeros((len(first) + 1, 2)))
+    optimizer.step(np.zeros((len(first), 2)))
+    for _ in range(9):
+        optimizer.step(np.zeros((len(sampler.sample()), 2)))
+    sampler.steps = 20
+    rows = np.zeros((len(sampler.sample()), 2))
+    with pytest.raises(RuntimeError, match=r"end|more than"):
+        optimizer.step(rows)
+
+
+@pytest.mark.parametrize("strategy", [BandedInverse.root(12, 4), BLT(12, [0.9], [0.3])], ids=repr)
+def test_a_run_in_random_bins_goes_on_where_it_was(strategy):
+    plan = TrainingPlan(
+        60, 20, sampling="balls_in_bins", strategy=strategy, noise_multiplier=2.0, steps=12
+    )
+    ends = []
+    for stop in (0, 5):
+        w, sampler = np.zeros(2), plan.sampler()
+        optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
+        batches = []
+        for _ in range(stop):
+            batches.append(sampler.sample())
+            optimizer.step(np.ones((len(batches[-1]), 2)))
+        if stop:
+            state = optimizer.state_dict(secrets=True)
+            w, sampler = np.zeros(2), plan.sampler()
+            optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
+            with pytest.raises(ValueError, match="secrets"):
+                optimizer.load_state_dict({k: v for k, v in state.items() if k != "secrets"})
+            optimizer.load_state_dict(state)
+        for batch in sampler:
+            batches.append(batch)
+            optimizer.step(np.ones((len(batch), 2)))
+        assert len(batches) == 12
+        assert all(np.array_equal(batches[k], batches[k % 3]) for k in range(12))
+        ends.append(optimizer.get_epsilon(1e-6))
+    assert ends[0] == ends[1] == plan.get_epsilon(1e-6)
+
+
+EDGES = [
+    (Dense([[1.0]]), 1),
+    (Dense([[1.0], [0.0, 1.0], [0.0, 0.0, 1e-300]]), 3),
+    (BandedInverse(4, [1.0, -1.0]), 2),
+    (Tree(2), 1),
+]
+
+
+@pytest.mark.parametrize("noise", [1e-3, *slow(0.0, 1e6)])
+@pytest.mark.parametrize(("strategy", "batches"), EDGES)
+def test_random_bins_at_the_edges(strategy, batches, noise):
+    """Of one step, one batch, one epoch: below bins that are known, above the lower end."""
+    run = MatrixMechanism(strategy, noise, BallsInBins(batches))
+    known = MatrixMechanism(strategy, noise, FixedEpochs(batches))
+    for adjacency in ("add_remove", "replace_one"):
+        found = PLDAccountant(adjacency=adjacency).compose(run)
+        order = "zero_out" if adjacency == "add_remove" else adjacency
+        most = PLDAccountant(adjacency=order).compose(known)
+        for delta in (1e-300, 1e-6):
+            low, high = found.get_epsilon_bounds(delta)
+            assert low <= high <= most.get_epsilon(delta) * (1.0 + 1e-9)
+        assert RDPAccountant(adjacency=adjacency).compose(run).get_epsilon(1e-6) >= low
+    assert MatrixMechanism.from_json(run.to_json()) == run

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from each import slow
+from each import refusals, slow
 
 from renyi import (
     Gaussian,
@@ -103,14 +103,6 @@ def test_a_run_is_one_gaussian(strategy, scheme):
         assert RDPAccountant(adjacency=adjacency).compose(run).get_epsilon(1e-6) >= exact
 
 
-def test_outputs_one_by_one_would_be_too_cheap():
-    """The noise of a step is about that of z, and takes back what was added before."""
-    root = SquareRoot(1000)
-    of_one_step = float(np.linalg.norm(np.diff(root.first_column(), prepend=0.0)))
-    run = MatrixMechanism(root, 5.0)
-    assert run.effective_noise_multiplier < 0.6 * 5.0 * of_one_step
-
-
 @pytest.mark.parametrize("kind", ACCOUNTANTS)
 def test_adding_a_record_might_move_others(kind):
     run = MatrixMechanism(SquareRoot(10), 2.0)
@@ -154,15 +146,6 @@ def test_extreme_noise(noise):
     assert epsilon == (math.inf if noise < 1e-300 else pytest.approx(0.0, abs=1e-9))
 
 
-def test_bad_arguments():
-    with pytest.raises(TypeError, match=r"strategy must be a renyi\.matrix\.Strategy"):
-        MatrixMechanism(3, 1.0)
-    with pytest.raises(TypeError, match="participation must be SinglePass"):
-        MatrixMechanism(SquareRoot(3), 1.0, 4)
-    with pytest.raises(ValueError, match="noise_multiplier must be a number"):
-        MatrixMechanism(SquareRoot(3), -1.0)
-
-
 @pytest.mark.parametrize("size", [1e-308, 1e-200, 1e200, 1e300])
 def test_noise_and_entries_of_any_size_hide_as_much(size):
     run = MatrixMechanism(Dense([[size], [size, size]]), size * math.sqrt(2.0))
@@ -185,33 +168,10 @@ bands_of = cache(partial(choose_bands, target_delta=1e-5, **SETTING))
 strategies_of = cache(choose_strategy)
 
 
-def epsilon_of(row, delta):
-    run = MatrixMechanism(row.strategy, row.noise_multiplier, row.participation)
-    return PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(delta)
-
-
-@pytest.mark.slow
-def test_every_row_meets_the_target_and_not_by_much():
-    for row in [*bands_of(2.0), *strategies_of(2.0, 1e-5, population=80, batch_size=10, steps=16)]:
-        assert 2.0 * (1 - 1e-4) < epsilon_of(row, 1e-5) <= 2.0, row.name
-
-
 def test_bands_up_to_an_epoch():
     rows = bands_of(2.0)
     assert [row.strategy.bands for row in rows] == [1, 2, 4, 8, 16, 32, 64, 128]
     assert rows[-1].participation.sample_rate == 1.0
-    best = min(rows, key=lambda row: row.error)
-    assert best.error == min(row.error for row in rows)
-
-
-def test_few_steps_without_sampling_win_where_epsilon_is_large():
-    """The larger epsilon, the less sampling hides, and the more bands are best."""
-    counts = [
-        min(bands_of(epsilon), key=lambda row: row.error).strategy.bands
-        for epsilon in (0.1, 2.0, 10)
-    ]
-    assert counts == sorted(counts)
-    assert counts[0] < counts[-1]
 
 
 def test_a_row_by_itself():
@@ -231,16 +191,31 @@ def test_a_figure():
     assert all(float(tick) > 0.0 for tick in ticks if tick)  # 12, not 1.2 x 10^1
 
 
+REFUSED = {
+    TypeError: [
+        (lambda: MatrixMechanism(3, 1.0), r"strategy must be a renyi\.matrix\.Strategy"),
+        (lambda: MatrixMechanism(SquareRoot(3), 1.0, 4), "participation must be SinglePass"),
+    ],
+    ValueError: [
+        (lambda: MatrixMechanism(SquareRoot(3), -1.0), "noise_multiplier must be a number"),
+        (lambda: choose_bands(1.0, 1e-5, bands=[200], **SETTING), "bands must be integers in"),
+        (
+            lambda: choose_bands(1.0, 1e-5, population=5, batch_size=6, steps=3),
+            "batch_size must be an integer in",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(("act", "error", "words"), refusals(REFUSED))
+def test_bad_arguments(act, error, words):
+    with pytest.raises(error, match=words):
+        act()
+
+
 def test_words_for_cycles():
     assert str(CyclicPoisson(0.5, 1)) == "by chance 0.5 in every step"
     assert str(CyclicPoisson(0.5, 32)) == "by chance 0.5 in one step of every 32"
-
-
-def test_bad_arguments_of_choice():
-    with pytest.raises(ValueError, match="bands must be integers in"):
-        choose_bands(1.0, 1e-5, bands=[200], **SETTING)
-    with pytest.raises(ValueError, match="batch_size must be an integer in"):
-        choose_bands(1.0, 1e-5, population=5, batch_size=6, steps=3)
 
 
 @pytest.mark.parametrize("strategy", ["banded", "blt", "tree", "root"])
@@ -331,18 +306,3 @@ def test_an_attack_comes_near_and_not_beyond(strategy, participation):
     assert 0.4 * reported < bound <= reported
     mu = ManyRuns(present, absent, threshold=0.0).mu_lower_bound(confidence=0.999)
     assert 0.9 / 1.5 < mu <= 1.0 / 1.5
-
-
-def test_an_attack_on_a_tree_stays_below():
-    """Its noise is that of several nodes a step; this attack looks at the whole sum only."""
-    tree, noise = Tree(STEPS), 3.0
-    run = MatrixMechanism(tree, noise)
-    reported = PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(DELTA)
-    totals = []
-    for there in (1.0, 0.0):
-        stream, total = tree.noise(RUNS, scale=noise), np.zeros(RUNS)
-        for step in range(STEPS):
-            total += stream.add(np.full(RUNS, there if step == 0 else 0.0))
-        totals.append(total)
-    bound = ManyRuns(*totals, threshold=reported).epsilon_lower_bound(DELTA, confidence=0.999)
-    assert 0.0 < bound <= reported

@@ -2,11 +2,10 @@
 
 import copy
 import pickle
-import threading
 
 import numpy as np
 import pytest
-from interruptions import at_line
+from interruptions import at_line, in_threads
 from sgd_states import seeded
 
 from renyi.matrix import (
@@ -365,10 +364,6 @@ def test_threads_may_share_the_functions():
             released, state = step(state, np.zeros(1000))
             ends.append(np.array_equal(released, state.buffers[0]["noise"][(state.step - 1) % 2]))
 
-    threads = [threading.Thread(target=run) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads([run] * 4)
     assert len(ends) == 36
     assert all(ends)

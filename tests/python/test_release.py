@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-import threading
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -23,7 +22,6 @@ from renyi import (
     BudgetExceededError,
     DiscreteLaplace,
     Gaussian,
-    GDPFilter,
     Laplace,
     Ledger,
     PLDAccountant,
@@ -498,6 +496,12 @@ def test_releases_are_json(adjacency):
         assert again == release
         assert again.interval(0.9) == release.interval(0.9)
         assert str(again).startswith(release.note or release.query)
+    for query in CHOICES:
+        release = ask(releases, query)
+        assert release.standard_deviation is None
+        assert Release.from_json(release.to_json()) == release
+        with pytest.raises(ValueError, match="interval must"):
+            release.interval()
     text = made[0].to_json()
     for wrong in (
         text.replace("discrete_laplace", "cauchy"),
@@ -509,37 +513,19 @@ def test_releases_are_json(adjacency):
                 Release.from_json(wrong)
 
 
+SUM, CELLS = {"query": "sum"}, {"query": "histogram", "value": [1]}
+NOISELESS = {"query": "quantile", "noise": None, "scale": None, "spacing": None, "value": [1]}
 FORGED = [
-    {"query": "variance"},
-    {"query": None},
-    {"value": 1.5},
-    {"value": True},
-    {"note": 1},
-    {"labels": ["a"]},
-    {"bounds": [0, 1]},
-    {"ends": [0, 1]},
-    {"noise": None},
-    {"noise": "cauchy"},
-    {"scale": 0},
-    {"scale": "inf"},
-    {"scale": None},
-    {"spacing": None},
-    {"spacing": 1.0},
-    {"query": "sum"},
-    {"query": "sum", "bounds": [1, 0]},
-    {"query": "sum", "bounds": [1]},
-    {"query": "sum", "bounds": ["a", "b"]},
-    {"query": "sum", "bounds": [0, 1], "value": "1"},
+    *({"query": query} for query in ("variance", None, "sum", "histogram", "quantile")),
+    *({"value": 1.5}, {"value": True}, {"note": 1}, {"labels": ["a"]}),
+    *({"bounds": [0, 1]}, {"ends": [0, 1]}, {"noise": None}, {"noise": "cauchy"}),
+    *({"scale": 0}, {"scale": "inf"}, {"scale": None}, {"spacing": None}, {"spacing": 1.0}),
+    *({**SUM, "bounds": bounds} for bounds in ([1, 0], [1], ["a", "b"])),
+    {**SUM, "bounds": [0, 1], "value": "1"},
     {"query": "mean", "bounds": [0, 1], "ends": [1, 10**400]},
-    {"query": "histogram"},
-    {"query": "histogram", "value": [1, 2], "labels": [1]},
-    {"query": "histogram", "value": [1], "labels": None},
-    {"query": "histogram", "value": [1], "labels": [None]},
-    {"query": "histogram", "value": [1], "labels": [[0]]},
-    {"query": "histogram", "value": [1], "labels": [["a", 0]]},
-    {"query": "histogram", "value": [1], "labels": [[0, 10**400]]},
-    {"query": "quantile"},
-    {"query": "quantile", "noise": None, "scale": None, "spacing": None, "value": [1]},
+    {**CELLS, "value": [1, 2], "labels": [1]},
+    *({**CELLS, "labels": labels} for labels in (None, [None], [[0]], [["a", 0]], [[0, 10**400]])),
+    NOISELESS,
 ]
 
 
@@ -621,15 +607,15 @@ CHOICES = {
 }
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", [*QUERIES, *CHOICES])
 def test_what_exceeds_the_budget_is_refused_and_nothing_is_drawn(query):
-    budget = ZCDPFilter(0.01)
+    budget = ZCDPFilter(0.001)
     before = budget.to_json()
     with pytest.raises(BudgetExceededError):
         ask(Releases(budget, generator=Refusing()), query, rho=0.02)
     assert budget.to_json() == before
     with pytest.raises(AssertionError, match="something was drawn"):
-        ask(Releases(budget, generator=Refusing()), query, rho=0.001)
+        ask(Releases(ZCDPFilter(0.1), generator=Refusing()), query, rho=0.001)
 
 
 class TwoFaced(Gaussian):
@@ -644,47 +630,64 @@ class TwoFaced(Gaussian):
         return super().__getattribute__(name)
 
 
+def counting(records=(True,), **how):
+    return lambda r: r.count(list(records), **how)
+
+
+def summing(records=(1.0,), lower=0, upper=1, **how):
+    return lambda r: r.sum(records, lower=lower, upper=upper, **how)
+
+
+def binning(records=(1,), **how):
+    return lambda r: r.histogram(list(records), rho=1.0, **how)
+
+
+def ranking(records=(1,), q=0.5, candidates=(1,), epsilon=1.0):
+    return lambda r: r.quantile(list(records), q, candidates=list(candidates), epsilon=epsilon)
+
+
+def choosing(utilities=(1,), sensitivity=1, **how):
+    return lambda r: r.exponential(utilities, sensitivity=sensitivity, epsilon=1.0, **how)
+
+
 WRONG = [
-    (lambda r: r.count([True], noise=TwoFaced(2.0)), TypeError),
-    (lambda r: r.count([1, 0], epsilon=1.0), TypeError),
-    (lambda r: r.count([[True]], epsilon=1.0), ValueError),
+    *((counting(noise=noise), TypeError) for noise in (TwoFaced(2.0), DiscreteLaplace(1.0, 2))),
+    *((counting(noise=Gaussian(noise)), ValueError) for noise in (0.0, math.inf)),
+    *((counting(**how), ValueError) for how in ({}, {"epsilon": 1.0, "rho": 1.0}, {"rho": -1.0})),
+    *((counting(epsilon=epsilon), ValueError) for epsilon in (0.0, math.inf)),
+    (counting([1, 0], epsilon=1.0), TypeError),
+    (counting([[True]], epsilon=1.0), ValueError),
+    (counting(epsilon=1.0, note=3), TypeError),
     (lambda r: r.count(np.ma.masked_array([True]), epsilon=1.0), TypeError),
-    (lambda r: r.count([True]), ValueError),
-    (lambda r: r.count([True], epsilon=1.0, rho=1.0), ValueError),
-    (lambda r: r.count([True], epsilon=0.0), ValueError),
-    (lambda r: r.count([True], epsilon=math.inf), ValueError),
-    (lambda r: r.count([True], rho=-1.0), ValueError),
-    (lambda r: r.count([True], noise=Gaussian(0.0)), ValueError),
-    (lambda r: r.count([True], noise=Gaussian(math.inf)), ValueError),
-    (lambda r: r.count([True], noise=DiscreteLaplace(1.0, 2)), TypeError),
-    (lambda r: r.count([True], epsilon=1.0, note=3), TypeError),
-    (lambda r: r.sum([1.0, math.nan], lower=0, upper=1, rho=1.0), ValueError),
-    (lambda r: r.sum([None], lower=0, upper=1, rho=1.0), ValueError),
-    (lambda r: r.sum(["1"], lower=0, upper=1, rho=1.0), TypeError),
-    (lambda r: r.sum(["1", None], lower=0, upper=1, rho=1.0), TypeError),
-    (lambda r: r.sum([1j], lower=0, upper=1, rho=1.0), TypeError),
-    (lambda r: r.sum([object()], lower=0, upper=1, rho=1.0), TypeError),
-    (lambda r: r.sum("12", lower=0, upper=1, rho=1.0), TypeError),
-    (lambda r: r.sum([1.0], lower=1, upper=1, rho=1.0), ValueError),
-    (lambda r: r.sum([1.0], lower=2, upper=1, rho=1.0), ValueError),
-    (lambda r: r.sum([1.0], lower=-math.inf, upper=1, rho=1.0), ValueError),
+    *((summing(records, rho=1.0), ValueError) for records in ([1.0, math.nan], [None])),
+    *((summing(x, rho=1.0), TypeError) for x in (["1"], ["1", None], [1j], [object()], "12")),
+    *((summing(lower=lower, rho=1.0), ValueError) for lower in (1, 2, -math.inf)),
+    (summing(rho=1.0, missing=math.nan), ValueError),
+    (summing(noise=DiscreteLaplace(1.0)), TypeError),
     (lambda r: r.mean([1.0], lower=1e9, upper=1e9 + 1e-5, rho=1.0), ValueError),
-    (lambda r: r.sum([1.0], lower=0, upper=1, noise=DiscreteLaplace(1.0)), TypeError),
-    (lambda r: r.sum([1.0], lower=0, upper=1, rho=1.0, missing=math.nan), ValueError),
-    (lambda r: r.histogram([1], rho=1.0), ValueError),
-    (lambda r: r.histogram([1], bins=10, rho=1.0), TypeError),
-    (lambda r: r.histogram([1], bins=[1], rho=1.0), ValueError),
-    (lambda r: r.histogram([1], bins=[1, 1], rho=1.0), ValueError),
-    (lambda r: r.histogram([1], bins=[0, math.nan], rho=1.0), ValueError),
-    (lambda r: r.histogram(["a"], bins=[0, 1], rho=1.0), TypeError),
-    (lambda r: r.histogram([1], categories=[], rho=1.0), ValueError),
-    (lambda r: r.histogram([1], categories="ab", rho=1.0), TypeError),
-    (lambda r: r.histogram([1], categories=[1, 1], rho=1.0), ValueError),
-    (lambda r: r.histogram([1], categories=[1, None], rho=1.0), TypeError),
-    (lambda r: r.histogram([1], categories=[1, math.inf], rho=1.0), ValueError),
-    (lambda r: r.exponential([1], sensitivity=1, epsilon=1, candidates=[-math.inf]), ValueError),
-    (lambda r: r.histogram([[1]], categories=[1], rho=1.0), ValueError),
-    (lambda r: r.histogram([{}], categories=[1], rho=1.0), TypeError),
+    (binning(), ValueError),
+    (binning(bins=10), TypeError),
+    *((binning(bins=bins), ValueError) for bins in ([1], [1, 1], [0, math.nan])),
+    (binning(["a"], bins=[0, 1]), TypeError),
+    *((binning(categories=cells), ValueError) for cells in ([], [1, 1], [1, math.inf])),
+    *((binning(categories=cells), TypeError) for cells in ("ab", [1, None])),
+    (binning([[1]], categories=[1]), ValueError),
+    (binning([{}], categories=[1]), TypeError),
+    (ranking(q=1.5), ValueError),
+    *((ranking(candidates=x), ValueError) for x in ([2, 1], [1, math.inf], [], ["a"])),
+    (ranking([math.nan]), ValueError),
+    *((ranking(epsilon=epsilon), ValueError) for epsilon in (1e-9, 1e9)),
+    *(
+        (lambda r, x=x: r.noisy_max([1], categories=x, epsilon=1.0), ValueError)
+        for x in ([], [1, 1])
+    ),
+    *((choosing([x]), ValueError) for x in (math.inf, 2**53 + 1, 10**400, Fraction(1, 3), [1])),
+    *((choosing(x), ValueError) for x in ([], [2**64 + 1, 0], [2**63 + 1, -1], [0.5, 2**53 + 1])),
+    *((choosing(x), ValueError) for x in ([Decimal("0.1")], np.longdouble([1]) / 3, [None, 1])),
+    (choosing(["1"]), TypeError),
+    (choosing(sensitivity=0), ValueError),
+    *((choosing(candidates=x), ValueError) for x in ([1, 2], [-math.inf])),
+    (choosing(candidates=[None]), TypeError),
 ]
 
 
@@ -760,24 +763,3 @@ def test_nothing_is_drawn_that_was_not_charged_wherever_it_is_interrupted(query)
         if not interrupted:
             break
     assert seen == {(False, False), (True, False), (True, True)}
-
-
-def test_threads_share_a_budget_and_never_overspend():
-    budget = GDPFilter(epsilon=1.0, delta=1e-6)
-    releases, released = Releases(budget), []
-    most = budget.count_that_fits(Gaussian(30.0), 10**6)
-
-    def work():
-        try:
-            while True:
-                released.append(releases.count([True], noise=Gaussian(30.0)).value)
-        except BudgetExceededError:
-            pass
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most - 1 <= len(released) <= most
-    assert len(set(released)) > most // 10  # and no noise twice in a row

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from each import slow
 
-from renyi import BudgetExceededError, Exponential, PLDAccountant, ZCDPFilter
+from renyi import Exponential, PLDAccountant, ZCDPFilter
 from renyi.noise import SecureGenerator
 from renyi.release import Release, Releases
 from renyi.release import _draws as choice
@@ -249,73 +249,3 @@ def test_utilities_are_exact_and_candidates_plain_numbers():
         release = ample().quantile([1], 0.5, candidates=np.array([1, 2], dtype), epsilon=1.0)
         assert type(release.value) is (int if dtype is np.int8 else float)
         assert Release.from_json(release.to_json()) == release
-
-
-# Budgets and arguments.
-
-
-class Refusing(SecureGenerator):
-    """A generator that must not be asked."""
-
-    def bytes(self, length):
-        raise AssertionError("something was drawn")
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda r: r.quantile([1], 0.5, candidates=[1, 2], epsilon=1.0),
-        lambda r: r.noisy_max([1], categories=[1, 2], epsilon=1.0),
-        lambda r: r.exponential([1, 2], sensitivity=1, epsilon=1.0),
-    ],
-)
-def test_what_exceeds_the_budget_is_refused_and_nothing_is_drawn(ask):
-    budget = ZCDPFilter(0.01)
-    before = budget.to_json()
-    with pytest.raises(BudgetExceededError):
-        ask(Releases(budget, generator=Refusing()))
-    assert budget.to_json() == before
-    release = ask(ample())
-    assert release.standard_deviation is None
-    assert Release.from_json(release.to_json()) == release
-    with pytest.raises(ValueError, match="interval must"):
-        release.interval()
-
-
-WRONG = [
-    (lambda r: r.quantile([1], 1.5, candidates=[1], epsilon=1.0), ValueError),
-    (lambda r: r.quantile([1], 0.5, candidates=[2, 1], epsilon=1.0), ValueError),
-    (lambda r: r.quantile([1], 0.5, candidates=[1, math.inf], epsilon=1.0), ValueError),
-    (lambda r: r.quantile([1], 0.5, candidates=[], epsilon=1.0), ValueError),
-    (lambda r: r.quantile([1], 0.5, candidates=["a"], epsilon=1.0), ValueError),
-    (lambda r: r.quantile([math.nan], 0.5, candidates=[1], epsilon=1.0), ValueError),
-    (lambda r: r.quantile([1], 0.5, candidates=[1], epsilon=1e-9), ValueError),
-    (lambda r: r.quantile([1], 0.5, candidates=[1], epsilon=1e9), ValueError),
-    (lambda r: r.noisy_max([1], categories=[], epsilon=1.0), ValueError),
-    (lambda r: r.noisy_max([1], categories=[1, 1], epsilon=1.0), ValueError),
-    (lambda r: r.exponential([], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([math.inf], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([2**53 + 1], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([2**64 + 1, 0], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([2**63 + 1, -1], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([0.5, 2**53 + 1], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([Fraction(1, 3)], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([Decimal("0.1")], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential(np.longdouble([1]) / 3, sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([10**400], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([None, 1], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential(["1"], sensitivity=1, epsilon=1.0), TypeError),
-    (lambda r: r.exponential([[1]], sensitivity=1, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([1], sensitivity=0, epsilon=1.0), ValueError),
-    (lambda r: r.exponential([1], sensitivity=1, epsilon=1.0, candidates=[1, 2]), ValueError),
-    (lambda r: r.exponential([1], sensitivity=1, epsilon=1.0, candidates=[None]), TypeError),
-]
-
-
-@pytest.mark.parametrize("number", range(len(WRONG)))
-def test_bad_input_is_refused_and_nothing_is_charged(number):
-    wrong, error = WRONG[number]
-    budget = ZCDPFilter(5.0)
-    with pytest.raises(error, match="must"):
-        wrong(Releases(budget, generator=Refusing()))
-    assert budget.remaining == 1.0

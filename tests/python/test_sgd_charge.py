@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 from each import slow
-from interruptions import at_line
+from interruptions import at_line, in_threads
 
 from renyi import BudgetExceededError, Ledger, RDPAccountant
 from renyi.matrix import SquareRoot
@@ -208,11 +208,7 @@ def test_two_threads_do_not_both_load_a_state(monkeypatch):
             except ValueError as error:
                 errors.append(error)
 
-        workers = [threading.Thread(target=load, args=(k,)) for k in range(2)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
+        in_threads(partial(load, k) for k in range(2))
         assert len(errors) == 1
         assert "state must be loaded once" in str(errors[0])
 

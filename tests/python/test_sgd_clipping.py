@@ -303,33 +303,24 @@ def test_all_elements_round_up(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_extremes_of_single_precision(dtype):
-    info = np.finfo(np.float32)
+def test_extremes(dtype):
+    single, double = np.finfo(np.float32), np.finfo(np.float64)
     for row in (
-        np.full(50, info.max, np.float32),
-        np.full(50, info.smallest_subnormal, np.float32),
-        np.full(3, 3 * info.smallest_subnormal, np.float32),
-        np.array([info.max, info.tiny, 1.0, info.smallest_subnormal], np.float32),
-        np.array([info.max], np.float32),
-        np.array([info.tiny] * 9, np.float32),
-    ):
-        for bound in (2.0**-96, 1e-20, 1e-3, 1.0, 2.0**96):
-            check(row, bound, dtype)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_extremes_of_double_precision(dtype):
-    info = np.finfo(np.float64)
-    for row in (
-        np.full(40, info.max),
-        np.array([info.max, -info.max / 3, 1.0, info.tiny]),
-        np.full(40, info.smallest_subnormal),
+        np.full(50, single.max, np.float32),
+        np.full(50, single.smallest_subnormal, np.float32),
+        np.full(3, 3 * single.smallest_subnormal, np.float32),
+        np.array([single.max, single.tiny, 1.0, single.smallest_subnormal], np.float32),
+        np.array([single.max], np.float32),
+        np.array([single.tiny] * 9, np.float32),
+        np.full(40, double.max),
+        np.array([double.max, -double.max / 3, 1.0, double.tiny]),
+        np.full(40, double.smallest_subnormal),
         np.array([1e160, 1e-160, 3e153]),
         np.array([1e-170, 2e-165]),
         np.array([1e-154, 3e-154]),
-        np.array([info.max]),
+        np.array([double.max]),
     ):
-        for bound in (2.0**-96, 1e-3, 1.0, 2.0**96):
+        for bound in (2.0**-96, 1e-20, 1e-3, 1.0, 2.0**96):
             check(row, bound, dtype)
 
 

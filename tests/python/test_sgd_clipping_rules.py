@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from each import refusals
 from numpy.testing import assert_allclose, assert_array_equal
+from test_sgd_clipping import rows
 
 from renyi._arrays import rows_of
 from renyi.mechanisms import Gaussian
@@ -142,12 +144,6 @@ def test_sums_need_their_counts_and_add_to_sums_only():
             other + one
 
 
-@pytest.mark.parametrize("shapes", [10, [3, 4], None])
-def test_shapes_are_tuples(shapes):
-    with pytest.raises(TypeError, match=r"shapes must be a tuple such as \(10,\), or a list of"):
-        ClipAccumulator(shapes, 1.0)
-
-
 def test_micro_batches_are_checked():
     sums = ClipAccumulator((3,), 1.0, nonfinite="raise")
     sums.add(np.ones((2, 3)))
@@ -162,6 +158,11 @@ def test_micro_batches_are_checked():
     for wrong in ({"shapes": []}, {"shapes": (3,), "max_grad_norm": -1}):
         with pytest.raises(ValueError, match=r"shapes|max_grad_norm"):
             ClipAccumulator(**{"max_grad_norm": 1.0} | wrong)
+    for shapes in (10, [3, 4], None):
+        with pytest.raises(
+            TypeError, match=r"shapes must be a tuple such as \(10,\), or a list of"
+        ):
+            ClipAccumulator(shapes, 1.0)
     with pytest.raises(TypeError, match="dtype"):
         ClipAccumulator((3,), 1.0, dtype=np.float16)
     with pytest.raises(ValueError, match="nonfinite"):
@@ -273,12 +274,6 @@ def test_quantile_norm_moves_geometrically_and_stays_in_range():
 # --- outputs, and what is refused
 
 
-def rows(count, shape, kind, seed=0):
-    rng = np.random.default_rng(seed)
-    scale = rng.uniform(0.0, 2.0, (count,) + (1,) * len(shape)) / np.sqrt(max(np.prod(shape), 1))
-    return (scale * rng.standard_normal((count, *shape))).astype(kind)
-
-
 def test_outputs_are_written_and_returned():
     array = rows(50, (6, 4), np.float32)
     plain = clip_and_sum(array, 0.3, dtype=np.float32)
@@ -300,91 +295,70 @@ def test_outputs_are_written_and_returned():
 
 
 GRADS = np.ones((4, 3), np.float32)
+BROADCAST = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (3,), (0,), writeable=True)
+SHARED, NORMS = np.zeros(4, np.float32), np.zeros(6)
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (
-            lambda: clip_and_sum(np.ones((2, 2), int), 1.0),
-            TypeError,
-            "grads must be an array of fl",
-        ),
-        (lambda: clip_and_sum(np.ones((2, 2), ">f4"), 1.0), TypeError, "grads must be .*>f4"),
-        (lambda: clip_and_sum(np.ones((2, 2), complex), 1.0), TypeError, "grads must be"),
-        (lambda: clip_and_sum(np.float32(1.0), 1.0), ValueError, "grads must have a row"),
-        (lambda: clip_and_sum([], 1.0), ValueError, "grads must be .* got an empty list"),
-        (
-            lambda: clip_and_sum([GRADS, GRADS[:2]], 1.0),
-            ValueError,
-            r"grads\[1\] must have as many",
-        ),
-        (
-            lambda: clip_and_sum(GRADS, 0.0),
-            ValueError,
-            r"max_grad_norm must be a number in \[2\^-96",
-        ),
-        (lambda: clip_and_sum(GRADS, -1.0), ValueError, "max_grad_norm must be .* got -1.0"),
-        (lambda: clip_and_sum(GRADS, np.nan), ValueError, "max_grad_norm must be .* got nan"),
-        (lambda: clip_and_sum(GRADS, np.inf), ValueError, "max_grad_norm must be .* got inf"),
-        (lambda: clip_and_sum(GRADS, GRADS[0]), TypeError, r"got \(3,\) float32$"),
-        (lambda: clip_and_sum(GRADS, "1"), TypeError, "max_grad_norm must be"),
-        (lambda: clip_and_sum(GRADS, 1.0, clipping="soft"), ValueError, "clipping must be one of"),
-        (lambda: clip_and_sum(GRADS, 1.0, stability=-1.0), ValueError, "stability must be"),
-        (lambda: clip_and_sum(GRADS, 1.0, adjacency="all"), ValueError, "adjacency must be one of"),
-        (lambda: clip_and_sum(GRADS, 1.0, dtype=np.float16), TypeError, "dtype must be float32 or"),
-        (lambda: clip_and_sum(GRADS, 1.0, threads=0), ValueError, "threads must be"),
-        (lambda: clip_and_sum(GRADS, 1.0, nonfinite="skip"), ValueError, "nonfinite must be"),
-        (
-            lambda: clip_and_sum(GRADS, 1.0, out=np.ones(3), dtype=np.float32),
-            TypeError,
-            "out must be an array of flo",
-        ),
-        (lambda: clip_and_sum(GRADS, 1.0, out=[0, 0, 0]), TypeError, "out must be an array"),
-        (
-            lambda: clip_and_sum(GRADS, 1.0, out=np.ones(4, np.float32)),
-            ValueError,
-            r"out must have the shape \(3,\)",
-        ),
-        (
-            lambda: clip_and_sum(GRADS, 1.0, out=np.broadcast_to(np.float32(0), 3)),
-            ValueError,
-            "out must be writeable",
-        ),
-        (lambda: clip_and_sum(GRADS, 1.0, out=GRADS[0]), ValueError, "out must not overlap"),
-        (lambda: clip_and_sum([GRADS], 1.0, out=np.ones(3)), ValueError, "out must be a list of 1"),
-        (
-            lambda: clip_and_sum(GRADS, 1.0, norms_out=np.ones(4, np.float32)),
-            TypeError,
-            "norms_out must be an array of float64",
-        ),
-        (lambda: clip_and_sum(np.ones((2, 2), object), 1.0), TypeError, "got one of object"),
-        (lambda: clip_and_sum(np.ones((2, 2), np.int64), 1.0), TypeError, "got one of int64"),
+def clipping(grads=GRADS, max_grad_norm=1.0, **settings):
+    return lambda: clip_and_sum(grads, max_grad_norm, **settings)
+
+
+def weighting(weights):
+    return lambda: weighted_sum(GRADS, weights)
+
+
+REFUSED = {
+    TypeError: [
+        (clipping(np.ones((2, 2), int)), "grads must be an array of fl"),
+        (clipping(np.ones((2, 2), ">f4")), "grads must be .*>f4"),
+        (clipping(np.ones((2, 2), complex)), "grads must be"),
+        (clipping(np.ones((2, 2), object)), "got one of object"),
+        (clipping(np.ones((2, 2), np.int64)), "got one of int64"),
+        (clipping(GRADS, GRADS[0]), r"got \(3,\) float32$"),
+        (clipping(GRADS, "1"), "max_grad_norm must be"),
+        (clipping(dtype=np.float16), "dtype must be float32 or"),
+        (clipping(out=np.ones(3), dtype="f4"), "out must be an array of flo"),
+        (clipping(out=[0, 0, 0]), "out must be an array"),
+        (clipping(norms_out=np.ones(4, "f4")), "norms_out must be an array of float64"),
         (
             lambda: per_sample_norms(GRADS, out=np.ones(4, np.float32)),
-            TypeError,
             "^out must be an array of float64, got one of float32",
         ),
-        (lambda: weighted_sum(GRADS, [1.0]), ValueError, "weights must be 4 numbers"),
-        (lambda: weighted_sum(GRADS, [1, 1, 1, np.inf]), ValueError, "weights must be finite"),
-        (lambda: weighted_sum(GRADS, ["a"] * 4), ValueError, "weights must be 4 numbers"),
     ],
-)
+    ValueError: [
+        (clipping(np.float32(1.0)), "grads must have a row"),
+        (clipping([]), "grads must be .* got an empty list"),
+        (clipping([GRADS, GRADS[:2]]), r"grads\[1\] must have as many"),
+        (clipping(GRADS, 0.0), r"max_grad_norm must be a number in \[2\^-96"),
+        (clipping(GRADS, -1.0), "max_grad_norm must be .* got -1.0"),
+        (clipping(GRADS, np.nan), "max_grad_norm must be .* got nan"),
+        (clipping(GRADS, np.inf), "max_grad_norm must be .* got inf"),
+        (clipping(clipping="soft"), "clipping must be one of"),
+        (clipping(stability=-1.0), "stability must be"),
+        (clipping(adjacency="all"), "adjacency must be one of"),
+        (clipping(threads=0), "threads must be"),
+        (clipping(nonfinite="skip"), "nonfinite must be"),
+        (clipping(out=np.ones(4, "f4")), r"out must have the shape \(3,\)"),
+        (clipping(out=np.broadcast_to(np.float32(0), 3)), "out must be writeable"),
+        (clipping(out=BROADCAST), "broadcast view"),
+        (clipping(out=GRADS[0]), "out must not overlap"),
+        (clipping([GRADS], out=np.ones(3)), "out must be a list of 1"),
+        (clipping([GRADS, GRADS], out=[SHARED[:3], SHARED[1:]]), r"out\[1\] must not overlap"),
+        (
+            clipping(np.ones((4, 3)), out=NORMS[:3], norms_out=NORMS[2:]),
+            "norms_out must not overlap",
+        ),
+        (weighting([1.0]), "weights must be 4 numbers"),
+        (weighting([1, 1, 1, np.inf]), "weights must be finite"),
+        (weighting(["a"] * 4), "weights must be 4 numbers"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), refusals(REFUSED))
 def test_arguments_are_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_writable_broadcast_and_overlapping_outputs_are_refused():
-    view = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (3,), (0,), writeable=True)
-    with pytest.raises(ValueError, match="broadcast view"):
-        clip_and_sum(GRADS, 1.0, out=view)
-    shared = np.zeros(4, np.float32)
-    with pytest.raises(ValueError, match=r"out\[1\] must not overlap"):
-        clip_and_sum([GRADS, GRADS], 1.0, out=[shared[:3], shared[1:]])
-    norms = np.zeros(6)
-    with pytest.raises(ValueError, match="norms_out must not overlap"):
-        clip_and_sum(np.ones((4, 3)), 1.0, out=norms[:3], norms_out=norms[2:])
 
 
 SAMPLES = [[3.0, 4.0], [0.0, 5.0]]

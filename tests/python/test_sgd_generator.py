@@ -9,14 +9,15 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 import warnings
+from functools import partial
 
 import noise_alone
 import numpy as np
 import pytest
 from chacha20_reference import group, ratchet
 from each import slow
+from interruptions import in_threads
 from sgd_states import seeded
 
 from renyi import _locks, noise, samplers, sgd
@@ -278,15 +279,17 @@ def test_a_child_has_a_key_of_its_own_before_it_draws():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the C library's fork without handlers")
-def test_words_that_are_buffered_are_not_repeated_after_a_fork_without_handlers():
-    numbers = SecureGenerator().numpy_generator()
+def test_neither_draws_nor_buffered_words_are_repeated_after_a_fork_without_handlers():
+    generator = SecureGenerator()
+    numbers = generator.numpy_generator()
     numbers.random()
     read_end, write_end = os.pipe()
     child = ctypes.CDLL(None)._Fork()
     if child == 0:
-        os.write(write_end, numbers.bytes(64))
+        os.write(write_end, generator.bytes(64) + numbers.bytes(64))
         os._exit(0)
     os.waitpid(child, 0)
+    assert os.read(read_end, 64) != generator.bytes(64)
     assert os.read(read_end, 64) != numbers.bytes(64)
     os.close(read_end)
     os.close(write_end)
@@ -359,11 +362,7 @@ def test_threads_never_draw_the_same_numbers():
             mine.append(numbers.bytes(64))
             mine.append(generator.bytes(64))
 
-    threads = [threading.Thread(target=draw, args=(mine,)) for mine in drawn]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(partial(draw, mine) for mine in drawn)
     everything = [draw for mine in drawn for draw in mine]
     assert len(set(everything)) == len(everything) == 600
 

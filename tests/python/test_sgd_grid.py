@@ -10,6 +10,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from each import refusals
 from noise_alone import gaussian_noise
 from sgd_states import same, seeded
 
@@ -75,29 +76,6 @@ def test_grid_mechanism_is_rounded_down():
         given = Fraction(mechanism.noise_multiplier)
         assert exact * (1 - Fraction(1, 10**15)) <= given <= exact
     assert grid.units(3.0) == 3072.0
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: Grid(0.3), "spacing must be a power of two in"),
-        (lambda: Grid(0.0), "spacing must be a number in (0, inf)"),
-        (lambda: Grid(2.0**600), "2^500], got"),
-        (
-            lambda: Grid(1.0).sum(np.full((1, 2), math.nan), nonfinite="raise"),
-            "rows must be finite and below 2^50",
-        ),
-        (lambda: Grid(1.0).sum(np.zeros((1, 2)), nonfinite="skip"), "nonfinite must be one of"),
-        (lambda: Grid(1.0).sum(np.full((1, 2), 2.0**50)), "rows must be finite and below 2^50"),
-        (lambda: Grid(1.0).sum(np.zeros((2, 2)), np.ones(3)), "factors must have the shape (2,)"),
-        (lambda: Grid(1.0).sensitivity(1.0, 10, "swap"), "adjacency must be one of 'add_remove'"),
-        (lambda: Grid(1.0).sensitivity(1.0, 0), "dimension must be an integer >= 1"),
-        (lambda: Grid(1.0).mechanism(0.0, max_norm=1, dimension=1), "scale must be a number in (0"),
-    ],
-)
-def test_grid_refuses(call, words):
-    with pytest.raises(ValueError, match=re.escape(words)):
-        call()
 
 
 def test_rows_of_factor_zero_count_nothing_whatever_they_hold():
@@ -245,23 +223,6 @@ def test_any_shape(shape):
     assert np.array_equal(found, np.full(shape, 3))
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "words"),
-    [
-        ({"grid": 0.5}, TypeError, "grid must be a Grid, got 0.5"),
-        ({"dtype": np.float64}, ValueError, "dtype must be left out with a grid"),
-        ({"grid": Grid(2.0**-34)}, ValueError, "grid.spacing must be at least 2^-32 of the"),
-    ],
-)
-def test_arguments_refused(given, error, words):
-    with pytest.raises(error, match=re.escape(words)):
-        parts(**given)
-    one = parts()
-    with pytest.raises(ValueError, match=re.escape("grid.spacing must be at least 2^-32")):
-        one.max_grad_norm = 2.0**25
-    assert one.max_grad_norm == (0.7,)
-
-
 # --- plans
 
 
@@ -332,31 +293,6 @@ def test_the_exact_accountant_is_refused():
         plan().get_epsilon(1e-5, accountant="pld")
     with pytest.raises(UnsupportedMechanismError, match="RDPAccountant takes it"):
         TrainingPlan.calibrated(2.0, 1e-5, accountant="pld", **settings())
-
-
-@pytest.mark.parametrize(
-    ("given", "error", "words"),
-    [
-        ({"dimension": None}, TypeError, "grid_spacing and dimension must be given together, got"),
-        ({"grid_spacing": None}, TypeError, "must be given together, got grid_spacing=None"),
-        ({"dimension": 0}, ValueError, "dimension must be an integer >= 1, got 0"),
-        ({"dimension": 10**400}, ValueError, "dimension must be an integer in [1, 2^53]"),
-        ({"dimension": 1.5}, TypeError, "dimension must be an integer >= 1, got 1.5"),
-        ({"grid_spacing": 0.3}, ValueError, "grid_spacing must be a power of two in"),
-        ({"grid_spacing": "1"}, TypeError, "grid_spacing must be a number in (0, inf)"),
-        ({"grid_spacing": 2.0**-33}, ValueError, "grid_spacing must be at least 2^-32 of the"),
-        (
-            {"grid_spacing": 0.5, "max_grad_norm": 0.7},
-            ValueError,
-            "grid_spacing must be at most 0.125 for rows of 40 entries clipped at 0.7, got 0.5",
-        ),
-        ({"adjacency": "replace_one"}, ValueError, "with sampling 'poisson' on a grid, got 'repl"),
-        ({"noise_multiplier": 0.0}, ValueError, "noise_multiplier must be a number in (0, inf)"),
-    ],
-)
-def test_arguments_refused_of_plans(given, error, words):
-    with pytest.raises(error, match=re.escape(words)):
-        plan(**given)
 
 
 # --- optimisers
@@ -435,30 +371,6 @@ def test_micro_batches_and_machines_change_no_bit(scheme):
     assert same(a, c)
 
 
-@pytest.mark.parametrize("scheme", [{}, FIXED, SHUFFLED_EPOCHS])
-def test_accounting(scheme):
-    planned = training_plan(**scheme)
-    optimizer, _ = made(planned)
-    assert isinstance(optimizer.accountant, RDPAccountant)
-    for seed in range(planned.steps):
-        optimizer.step(gradient_rows(seed))
-    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, planned.releases),)
-    assert optimizer.get_epsilon(DELTA) == planned.get_epsilon(DELTA)
-
-
-@pytest.mark.parametrize("other", [{"grid_spacing": 2.0**-11}, {"grid_spacing": None}])
-def test_a_state_of_another_grid_is_refused(other):
-    if other["grid_spacing"] is None:
-        other = {**other, "dimension": None}
-    optimizer, weights = made(training_plan(**other))
-    optimizer.step(gradient_rows(1))
-    mine, kept = made()
-    with pytest.raises(ValueError, match="state must hold the plan"):
-        mine.load_state_dict(optimizer.state_dict(secrets=True))
-    assert not any(weight.any() for weight in kept)
-    assert weights[0].any()
-
-
 WRONG = [
     (
         lambda: clip_and_sum(gradient_rows(1), 0.5),
@@ -492,6 +404,7 @@ def test_what_is_refused_leaves_everything_as_it_was(grads, words):
 
 
 def test_combinations_refused():
+    assert isinstance(made()[0].accountant, RDPAccountant)
     norm = QuantileClipNorm(0.5, expected_batch_size=16)
     with pytest.raises(ValueError, match="clip_norm must be None on a grid"):
         made(clip_norm=norm)
@@ -502,3 +415,66 @@ def test_combinations_refused():
     for noise in (1e-10, 1e12):
         with pytest.raises(ValueError, match=re.escape("sigma is in [2^-20, 2^40] spacings")):
             made(training_plan(noise_multiplier=noise))
+
+
+ONE = Grid(1.0)
+
+
+def summed(rows, *factors, **settings):
+    return lambda: ONE.sum(rows, *factors, **settings)
+
+
+def parted(**settings):
+    return lambda: parts(**settings)
+
+
+def planned(**settings):
+    return lambda: plan(**settings)
+
+
+REFUSED = {
+    ValueError: [
+        (lambda: Grid(0.3), "spacing must be a power of two in"),
+        (lambda: Grid(0.0), "spacing must be a number in (0, inf)"),
+        (lambda: Grid(2.0**600), "2^500], got"),
+        (
+            summed(np.full((1, 2), math.nan), nonfinite="raise"),
+            "rows must be finite and below 2^50",
+        ),
+        (summed(np.zeros((1, 2)), nonfinite="skip"), "nonfinite must be one of"),
+        (summed(np.full((1, 2), 2.0**50)), "rows must be finite and below 2^50"),
+        (summed(np.zeros((2, 2)), np.ones(3)), "factors must have the shape (2,)"),
+        (lambda: ONE.sensitivity(1.0, 10, "swap"), "adjacency must be one of 'add_remove'"),
+        (lambda: ONE.sensitivity(1.0, 0), "dimension must be an integer >= 1"),
+        (lambda: ONE.mechanism(0.0, max_norm=1, dimension=1), "scale must be a number in (0"),
+        (parted(dtype=np.float64), "dtype must be left out with a grid"),
+        (parted(grid=Grid(2.0**-34)), "grid.spacing must be at least 2^-32 of the"),
+        (planned(dimension=0), "dimension must be an integer >= 1, got 0"),
+        (planned(dimension=10**400), "dimension must be an integer in [1, 2^53]"),
+        (planned(grid_spacing=0.3), "grid_spacing must be a power of two in"),
+        (planned(grid_spacing=2.0**-33), "grid_spacing must be at least 2^-32 of the"),
+        (
+            planned(grid_spacing=0.5, max_grad_norm=0.7),
+            "grid_spacing must be at most 0.125 for rows of 40 entries clipped at 0.7, got 0.5",
+        ),
+        (planned(adjacency="replace_one"), "with sampling 'poisson' on a grid, got 'repl"),
+        (planned(noise_multiplier=0.0), "noise_multiplier must be a number in (0, inf)"),
+    ],
+    TypeError: [
+        (parted(grid=0.5), "grid must be a Grid, got 0.5"),
+        (planned(dimension=None), "grid_spacing and dimension must be given together, got"),
+        (planned(grid_spacing=None), "must be given together, got grid_spacing=None"),
+        (planned(dimension=1.5), "dimension must be an integer >= 1, got 1.5"),
+        (planned(grid_spacing="1"), "grid_spacing must be a number in (0, inf)"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("call", "error", "words"), refusals(REFUSED))
+def test_arguments_refused(call, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        call()
+    one = parts()
+    with pytest.raises(ValueError, match=re.escape("grid.spacing must be at least 2^-32")):
+        one.max_grad_norm = 2.0**25
+    assert one.max_grad_norm == (0.7,)

@@ -16,12 +16,10 @@ from renyi.sgd import (
     Adam,
     ClipAccumulator,
     Grid,
-    LinearLayer,
     QuantileClipNorm,
     TrainingPlan,
     UpdateRule,
     clip_and_sum,
-    ghost_clip_and_sum,
 )
 from renyi.sgd.updates import Parameters
 
@@ -59,42 +57,25 @@ def test_a_clipped_sum_is_as_good_as_its_rows():
     assert other.private.batch_size == 9
 
 
-def test_ghost_sums_train_like_gradients_of_every_sample():
-    x, g = RNG.normal(size=(8, 5)), RNG.normal(size=(8, 3))
-    one, two = ([np.zeros((5, 3)), np.zeros(3)] for _ in range(2))
-    made(one, plan()).step([x[:, :, None] * g[:, None, :], g])
-    made(two, plan()).step(ghost_clip_and_sum([LinearLayer(x, g)], 0.5))
-    assert all(np.allclose(a, b, rtol=0, atol=2e-3) for a, b in zip(one, two, strict=True))
-
-
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("size", "settings", "error", "message"),
     [
-        ({"max_grad_norm": 0.6}, "max_grad_norm must be the same"),
-        ({"clipping": "automatic"}, "clipping must be the same"),
-        ({"adjacency": "replace_one"}, "adjacency must be the same"),
+        (4, {"max_grad_norm": 0.6}, ValueError, "max_grad_norm must be the same"),
+        (4, {"clipping": "automatic"}, ValueError, "clipping must be the same"),
+        (4, {"adjacency": "replace_one"}, ValueError, "adjacency must be the same"),
+        (4, {"dtype": "f4"}, TypeError, "per_sample_grads must be sums of float64, got one of"),
+        (5, {}, ValueError, r"per_sample_grads must be a sum \(4,\), got a sum \(5,\)"),
     ],
 )
-def test_sums_clipped_otherwise_are_refused(settings, message):
+def test_sums_clipped_otherwise_are_refused(size, settings, error, message):
     weight = np.zeros(4)
     optimizer = made(weight, plan())
-    with pytest.raises(ValueError, match=message):
-        optimizer.step(clip_and_sum(np.ones((3, 4)), **{"max_grad_norm": 0.5, **settings}))
-    with pytest.raises(
-        ValueError, match=r"per_sample_grads must be a sum \(4,\), got a sum \(5,\)"
-    ):
-        optimizer.step(clip_and_sum(np.ones((3, 5)), 0.5))
+    for act in (optimizer.step, optimizer.accumulate):
+        with pytest.raises(error, match=message):
+            act(clip_and_sum(np.ones((3, size)), **{"max_grad_norm": 0.5, **settings}))
     assert optimizer.steps == 0
     assert optimizer.accountant.mechanisms == ()
     assert not weight.any()
-
-
-def test_sums_in_single_precision_are_refused():
-    optimizer = made(np.zeros(4), plan())
-    for act in (optimizer.step, optimizer.accumulate):
-        with pytest.raises(TypeError, match="per_sample_grads must be sums of float64, got one of"):
-            act(clip_and_sum(np.ones((3, 4)), 0.5, dtype="f4"))
-    assert optimizer.accountant.mechanisms == ()
 
 
 def test_sums_count_towards_a_fixed_size():
@@ -120,16 +101,6 @@ def test_the_norm_moves_to_the_quantile_and_the_sum_follows():
         optimizer.step(sizes[:, None] * directions)
     assert optimizer.max_grad_norm == norm.value
     assert abs(norm.value - 5.0) < 0.4
-
-
-def test_the_guarantee_is_that_of_the_plan_and_the_noise_is_larger():
-    planned = plan(noise_multiplier=1.25)
-    optimizer = made(np.zeros(200_000), planned, clip_norm=norm_for(planned))
-    noise = optimizer.step(np.zeros((0, 200_000))) * planned.expected_batch_size
-    wanted = norm_for(planned).sum_noise_multiplier(1.25) * 0.5
-    assert wanted > 1.25 * 0.5 * 1.5
-    assert abs(noise.std() / wanted - 1) < 5 / math.sqrt(2 * noise.size)
-    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)
 
 
 def test_the_released_count_has_its_noise():
@@ -197,14 +168,13 @@ def test_arguments_that_do_not_go_with_a_moving_norm(settings, error, message):
     planned = plan()
     with pytest.raises(error, match=message):
         made(np.zeros(3), planned, **{"clip_norm": norm_for(planned), **settings})
-
-
-def test_a_norm_that_has_been_used_is_to_be_made_anew():
-    planned = plan()
-    norm = norm_for(planned)
-    made(np.zeros(3), planned, clip_norm=norm).step(np.ones((4, 3)))
+    used = norm_for(planned)
+    made(np.zeros(3), planned, clip_norm=used).step(np.ones((4, 3)))
     with pytest.raises(ValueError, match="one that has been used is to be made anew"):
-        made(np.zeros(3), planned, clip_norm=norm)
+        made(np.zeros(3), planned, clip_norm=used)
+    loud = plan(noise_multiplier=4.0)
+    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
+        made(np.zeros(3), loud, clip_norm=norm_for(loud, count_noise=1.0))
 
 
 def test_a_norm_shows_its_settings():
@@ -223,12 +193,6 @@ def test_sums_without_norms_move_the_clipping_norm_and_count_towards_a_fixed_siz
     assert one.value == two.value != 0.5
 
 
-def test_a_count_that_costs_more_than_the_plan_is_refused():
-    planned = plan(noise_multiplier=4.0)
-    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
-        made(np.zeros(3), planned, clip_norm=norm_for(planned, count_noise=1.0))
-
-
 @pytest.mark.parametrize(("adjacency", "moves"), [("add_remove", 0.5), ("zero_out", 1.0)])
 def test_sum_and_count_together_cost_what_the_plan_says(adjacency, moves):
     """z^-2 = (C / noise of the sum)^2 + (change of the count / its noise)^2."""
@@ -236,7 +200,7 @@ def test_sum_and_count_together_cost_what_the_plan_says(adjacency, moves):
     optimizer = made(np.zeros(100_000), planned, clip_norm=norm_for(planned))
     noise = optimizer.step(np.zeros((0, 100_000))).std() * planned.expected_batch_size
     found = ((0.5 / noise) ** 2 + (moves / 0.75) ** 2) ** -0.5
-    assert abs(found / 0.7 - 1) < 0.02
+    assert abs(found / 0.7 - 1) < 0.012
     assert optimizer.accountant.mechanisms == ((planned.step_mechanism, 1),)
 
 

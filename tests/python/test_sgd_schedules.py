@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from each import refusals
 from interruptions import at_line, interrupts
 
 from renyi import BudgetExceededError, PLDAccountant
@@ -90,22 +91,6 @@ def test_a_warmup_rises_first():
     assert all(a > b for a, b in pairwise(values[10:]))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (((2,), (1.0,)), "starts must be increasing and begin with 1"),
-        (((1, 1), (1.0, 2.0)), "starts must be increasing"),
-        (((), ()), "starts must be increasing"),
-        (((1,), (1.0, 2.0)), "values must be one for each of 1"),
-        (((1,), (-1.0,)), "values must be a number"),
-        (((1,), (math.inf,)), "values must be a number"),
-    ],
-)
-def test_bad_schedules(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Schedule(*arguments)
-
-
 # --- noise
 
 
@@ -126,19 +111,6 @@ def test_every_step_is_recorded_with_the_noise_it_has():
         found = reference(*counts).get_epsilon(1e-5)
         assert optimizer.get_epsilon(1e-5) == found
     assert optimizer.get_epsilon(1e-5) == planned.get_epsilon(1e-5)
-
-
-def test_an_interrupted_step_is_recorded_with_its_noise(monkeypatch):
-    optimizer = made()
-    for _ in range(3):
-        optimizer.step(rows())
-    with monkeypatch.context() as patch:
-        patch.setattr(optimizer._trained, "update", interrupts)
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.step(rows())
-    for _ in range(5):
-        optimizer.step(rows())
-    assert optimizer.get_epsilon(1e-5) == reference(3, 3, 3).get_epsilon(1e-5)
 
 
 def test_no_line_at_which_a_step_is_interrupted_loses_a_release():
@@ -221,13 +193,12 @@ def test_calibration_finds_the_number_that_the_schedule_is_of():
 
 def test_the_count_of_a_moving_norm_is_within_the_noise_of_each_step():
     planned = plan()
-    norm = QuantileClipNorm(1.0, expected_batch_size=4.0, count_noise=1.4)
     with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
-        made(planned, clip_norm=norm)  # 3.0 at first
-    norm = QuantileClipNorm(1.0, expected_batch_size=4.0, count_noise=1.6)
-    optimizer = made(planned, 50_000, clip_norm=norm)
+        made(planned, clip_norm=norm(1.4))  # 3.0 at first
+    moving = norm(1.6)
+    optimizer = made(planned, 50_000, clip_norm=moving)
     for step in range(1, 9):
-        bound = norm.value
+        bound = moving.value
         noise = 4.0 * optimizer.step(np.zeros((0, 50_000))).std() / bound
         joint = (noise**-2 + 3.2**-2) ** -0.5
         assert abs(joint / (1.5 * FALLING.at(step)) - 1) < 0.05
@@ -249,39 +220,6 @@ def test_the_noise_follows_the_clipping_norm_and_the_cost_is_the_same():
         assert abs(deviation / (1.5 * bound) - 1.0) < 5 / math.sqrt(2 * size)
         released = 4.0 * quiet.accumulate(np.zeros((0, size))).step(np.full((1, size), 9.0))
         assert bound * (1 - 1e-4) < np.linalg.norm(released) <= bound
-
-
-# --- what is refused
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"noise_schedule": 2.0}, TypeError, "noise_schedule must be a Schedule"),
-        ({"noise_schedule": Schedule((1, 2), (1.0, 0.0))}, ValueError, "of positive numbers"),
-        ({"clip_schedule": Schedule((1,), (2.0**97,))}, ValueError, "max_grad_norm times"),
-        (
-            {"sampling": "shuffled", "adjacency": "zero_out"},
-            ValueError,
-            "noise_schedule must be None with sampling 'shuffled'",
-        ),
-        (
-            {"sampling": "cyclic_poisson", "cycle_length": 2},
-            ValueError,
-            "noise_schedule must be None with sampling 'cyclic_poisson'",
-        ),
-        ({"grid_spacing": 2.0**-10, "dimension": 2}, ValueError, "must be None on a grid"),
-    ],
-)
-def test_schedules_that_are_refused(settings, error, message):
-    with pytest.raises(error, match=message):
-        plan(**settings)
-
-
-def test_two_things_do_not_move_one_norm():
-    norm = QuantileClipNorm(1.0, expected_batch_size=4.0, count_noise=9.0)
-    with pytest.raises(ValueError, match="clip_norm must be None with a clip_schedule"):
-        made(plan(clip_schedule=FALLING), clip_norm=norm)
 
 
 # --- learning rates and weight decay
@@ -435,18 +373,13 @@ def test_one_group_is_flat_and_a_group_each_is_per_layer():
 
 
 def test_states_hold_the_groups():
-    plan = TrainingPlan(100, 4, steps=9, noise_multiplier=1.5)
-
-    def make(clipping):
-        return DPSGD([np.zeros(s) for s in SHAPES], plan, SGD(0.1), clipping=clipping)
-
-    optimizer = make(GROUPS)
+    optimizer = grouped()
     optimizer.step(grads())
     state = pickle.loads(pickle.dumps(optimizer.state_dict(secrets=True)))
     for other in ("flat", ClipGroups((0, 1, 1), shares=(3.0, 4.0)), ClipGroups((0, 1, 0))):
         with pytest.raises(ValueError, match="state must hold the clipping"):
-            make(other).load_state_dict(state)
-    make(GROUPS).load_state_dict(state)
+            grouped(other).load_state_dict(state)
+    grouped().load_state_dict(state)
 
 
 def test_groups_on_a_grid_share_the_norm_alone():
@@ -460,32 +393,6 @@ def test_groups_on_a_grid_share_the_norm_alone():
     on_grid = ClipAccumulator(SHAPES, 1.0, clipping=GROUPS, grid=Grid(2.0**-20)).add(grads(1))
     squares = [Fraction(int(x), 2**20) ** 2 for a in on_grid.take().sum for x in a.ravel()]
     assert sum(squares) <= Fraction(Grid(2.0**-20).sensitivity(1.0, 12)) ** 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (((),), "of must hold each number"),
-        (((0, 2),), "of must hold each number"),
-        (((0, 1), (1.0,)), "shares must be one number for each of 2 groups"),
-        (((0, 1), (1.0, 0.0)), r"shares must be numbers in \[2\^-20, 2\^20\]"),
-        (((0, 1), None, (1.0, 2.0**21)), r"noise must be numbers in"),
-    ],
-)
-def test_bad_groups(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ClipGroups(*arguments)
-
-
-def test_groups_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="clipping must have a group for each of 2 arrays"):
-        clip_and_sum([np.ones((2, 3)), np.ones((2, 1))], 1.0, clipping=GROUPS)
-    plan = TrainingPlan(100, 4, steps=9, noise_multiplier=1.5)
-    norm = QuantileClipNorm(1.0, expected_batch_size=4)
-    with pytest.raises(ValueError, match="clipping must be 'flat' for a clip_norm"):
-        DPSGD([np.zeros(s) for s in SHAPES], plan, SGD(0.1), clipping=GROUPS, clip_norm=norm)
-    with pytest.raises(ValueError, match="max_grad_norm must be the same in sums"):
-        clip_and_sum(grads(), 1.0, clipping=GROUPS) + clip_and_sum(grads(), 1.0)
 
 
 def test_adam_without_the_noise_in_its_second_moment():
@@ -508,3 +415,68 @@ def test_adam_without_the_noise_in_its_second_moment():
     np.testing.assert_allclose(plain, same, rtol=1e-12)
     with pytest.raises(ValueError, match="noise_std must be"):
         AdamBC(0.1, noise_std=-1.0)
+
+
+# --- what is refused
+
+
+def scheduled(**settings):
+    return lambda: plan(**settings)
+
+
+def grouped(clipping=GROUPS, **settings):
+    plain = TrainingPlan(100, 4, steps=9, noise_multiplier=1.5)
+    return DPSGD([np.zeros(s) for s in SHAPES], plain, SGD(0.1), clipping=clipping, **settings)
+
+
+def norm(noise=9.0):
+    return QuantileClipNorm(1.0, expected_batch_size=4.0, count_noise=noise)
+
+
+SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}
+CYCLIC = {"sampling": "cyclic_poisson", "cycle_length": 2}
+TWO = [np.ones((2, 3)), np.ones((2, 1))]
+
+
+REFUSED = {
+    ValueError: [
+        (lambda: Schedule((2,), (1.0,)), "starts must be increasing and begin with 1"),
+        (lambda: Schedule((1, 1), (1.0, 2.0)), "starts must be increasing"),
+        (lambda: Schedule((), ()), "starts must be increasing"),
+        (lambda: Schedule((1,), (1.0, 2.0)), "values must be one for each of 1"),
+        (lambda: Schedule((1,), (-1.0,)), "values must be a number"),
+        (lambda: Schedule((1,), (math.inf,)), "values must be a number"),
+        (scheduled(noise_schedule=Schedule((1, 2), (1.0, 0.0))), "of positive numbers"),
+        (scheduled(clip_schedule=Schedule((1,), (2.0**97,))), "max_grad_norm times"),
+        (scheduled(**SHUFFLED), "noise_schedule must be None with sampling 'shuffled'"),
+        (scheduled(**CYCLIC), "noise_schedule must be None with sampling 'cyclic_poisson'"),
+        (scheduled(grid_spacing=2.0**-10, dimension=2), "must be None on a grid"),
+        (
+            lambda: made(plan(clip_schedule=FALLING), clip_norm=norm()),
+            "clip_norm must be None with a clip_schedule",
+        ),
+        (lambda: ClipGroups(()), "of must hold each number"),
+        (lambda: ClipGroups((0, 2)), "of must hold each number"),
+        (lambda: ClipGroups((0, 1), (1.0,)), "shares must be one number for each of 2 groups"),
+        (lambda: ClipGroups((0, 1), (1.0, 0.0)), r"shares must be numbers in \[2\^-20, 2\^20\]"),
+        (lambda: ClipGroups((0, 1), None, (1.0, 2.0**21)), r"noise must be numbers in"),
+        (
+            lambda: clip_and_sum(TWO, 1.0, clipping=GROUPS),
+            "clipping must have a group for each of 2 arrays",
+        ),
+        (lambda: grouped(clip_norm=norm()), "clipping must be 'flat' for a clip_norm"),
+        (
+            lambda: clip_and_sum(grads(), 1.0, clipping=GROUPS) + clip_and_sum(grads(), 1.0),
+            "max_grad_norm must be the same in sums",
+        ),
+    ],
+    TypeError: [
+        (scheduled(noise_schedule=2.0), "noise_schedule must be a Schedule"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("act", "error", "message"), refusals(REFUSED))
+def test_what_does_not_go_together_is_refused(act, error, message):
+    with pytest.raises(error, match=message):
+        act()

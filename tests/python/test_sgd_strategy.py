@@ -250,16 +250,6 @@ def test_batches_left_out_keep_the_separation():
     assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
 
 
-def test_a_batch_has_its_noise_once():
-    plan = plan_of(BLT.optimal(20, 2))
-    w, sampler = np.zeros(2), plan.sampler()
-    optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
-    batch = sampler.sample()
-    optimizer.step(w - DATA[batch])
-    with pytest.raises(RuntimeError, match="a batch must be drawn"):
-        optimizer.step(w - DATA[batch])
-
-
 def test_several_arrays_and_groups():
     strategy = BLT.optimal(20, 2)
     groups = ClipGroups([0, 1], [1.0, 2.0], noise=[1.0, 3.0])
