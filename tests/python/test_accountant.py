@@ -12,7 +12,17 @@ import pytest
 from each import slow
 from mpmath import mp, mpf
 
-from renyi import Composed, Gaussian, PoissonSampled, RDPAccountant, reference
+from renyi import (
+    ZCDP,
+    Composed,
+    Gaussian,
+    Laplace,
+    PoissonSampled,
+    RandomizedResponse,
+    RDPAccountant,
+    RDPCurve,
+    reference,
+)
 
 CONVERSIONS = ["optimal", "balle", "asoodeh", "mironov"]
 
@@ -57,25 +67,52 @@ def test_the_value_is_safe_and_tight_at_its_order(conversion):
         assert value <= delta * (1 + 1e-6)
 
 
+# Steps (q, sigma, count) and delta; K turns from a parabola to an exponential at the optimum.
+CLIFFS = [
+    ([(0.0010539207339463014, 3.696582187161399, 2905)], 6.66116983716581e-05),
+    ([(1.2833245465684802e-09, 153.33299952281584, 116)], 1.0323084397971044e-12),
+    ([(0.0002124621596976079, 3.397663574879895, 4154)], 1e-05),
+    (
+        [
+            (8.068651001786434e-08, 6.475745131451366, 6263),
+            (6.000314370030302e-06, 0.2732450867820193, 544),
+            (0.005179219662936583, 162.36343064270622, 2),
+        ],
+        1e-06,
+    ),
+    ([(0.001, 4.0, 10_000)], 1e-7),
+    ([(1e-5, 2.0, 10)], 1e-9),
+]
+ASKED = [
+    (
+        sum((PoissonSampled(Gaussian(sigma), q) * count for q, sigma, count in steps), Composed()),
+        delta,
+    )
+    for steps, delta in [*(([run], delta) for *run, delta in random_settings(40, 5)), *CLIFFS]
+]
+ASKED += [
+    (Laplace(2.0) * 40 + RandomizedResponse(0.6, 3) * 5, 1e-6),
+    (PoissonSampled(Laplace(0.5), 0.01) * 1000, 1e-6),
+    (RDPCurve([2.0, 3.0, 8.0, 300.0], [0.1, 0.2, 1.0, 40.0]) + ZCDP(0.02), 1e-5),
+]
+LISTS = [1 + 10 ** np.linspace(-5, 5.9, 150), np.r_[2:65, 128:1025:128], [1.1, 1.5, 3.5, 12.25]]
+
+
 @pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_the_continuum_is_never_worse_than_a_grid(conversion):
-    grid = 1 + 10 ** np.linspace(-5, 5.9, 150)
-    for q, sigma, steps, delta in random_settings(40, 5):
-        best = sampled(q, sigma, steps, conversion=conversion)
-        listed = sampled(q, sigma, steps, conversion=conversion, orders=grid)
+def test_the_continuum_is_never_worse_than_a_list_which_gives_its_best_order(conversion):
+    for number, (mechanism, delta) in enumerate(ASKED):
+        orders = LISTS[number % len(LISTS)]
+        best, listed, *single = (
+            RDPAccountant(conversion=conversion, orders=given).compose(mechanism)
+            for given in (None, orders, *([order] for order in orders))
+        )
         assert best.get_epsilon(delta) <= listed.get_epsilon(delta) * (1 + 1e-12)
         assert best.get_delta(0.7) <= listed.get_delta(0.7) * (1 + 1e-10)
-
-
-@pytest.mark.parametrize("conversion", CONVERSIONS)
-def test_a_list_gives_its_best_order(conversion):
-    orders = [1.1, 1.5, 2.0, 3.5, 8.0, 12.25, 64.0, 500.0]
-    for q, sigma, steps, delta in random_settings(15, 9):
-        listed = sampled(q, sigma, steps, conversion=conversion, orders=orders)
-        single = [sampled(q, sigma, steps, conversion=conversion, orders=[a]) for a in orders]
         # A list knows its lowest order only for the fallback at epsilon = 0.
-        least = min(acc.get_epsilon(delta) for acc in single)
+        least = min(account.get_epsilon(delta) for account in single)
         assert listed.get_epsilon(delta) == pytest.approx(least, rel=1e-13, abs=1e-300)
+        least = min(account.get_delta(0.7) for account in single)
+        assert listed.get_delta(0.7) == pytest.approx(least, rel=1e-10, abs=1e-300)
 
 
 def test_conversions_are_ordered():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -109,11 +110,19 @@ def test_kullback_leibler_is_enclosed(q, sigma):
     assert exact <= special.rdp_sampled_gaussian_upper(q, sigma, 1.0)
 
 
-@pytest.mark.parametrize(("sigma", "alpha"), [(1.1, 3.7), (0.01, 1e6), (1e6, 1.0), (3.0, 2.0)])
-def test_gaussian_is_enclosed(sigma, alpha):
-    exact = Fraction(alpha) / (2 * Fraction(sigma) ** 2)
-    assert Fraction(float(special.rdp_gaussian_lower(sigma, alpha))) <= exact
-    assert exact <= Fraction(float(special.rdp_gaussian_upper(sigma, alpha)))
+def test_gaussian_is_enclosed():
+    rng = np.random.default_rng(20)
+    for sigma, alpha in 10.0 ** rng.uniform((-205, 0), (165, 6), (4000, 2)):
+        exact = Fraction(alpha) / (2 * Fraction(sigma) ** 2)
+        low, high = (
+            special.rdp_gaussian_lower(sigma, alpha),
+            special.rdp_gaussian_upper(sigma, alpha),
+        )
+        assert Fraction(float(low)) <= exact <= high
+        assert high * (1 - 2.0**-49) <= low + 2e-323 or high == math.inf
+    assert special.rdp_gaussian_lower(2.0, 3.0) == special.rdp_gaussian_upper(2.0, 3.0) == 0.375
+    assert special.rdp_gaussian_lower(1e-200, 3.0) == np.finfo(float).max
+    assert special.rdp_gaussian_upper(1e170, 3.0) == 5e-324
 
 
 def test_derivatives():

@@ -24,6 +24,8 @@ POINTS = [
     (1e-4, 0.23, 218.5),  # beyond the range of exp
     (0.5, 100.0, 900.0),
     (0.3, 2.0, 1.0 + 2.0**-52),
+    (1e-12, 0.05, 1.5),
+    (1e-6, 1e6, 100.0),
     (0.22985857436469562, 48.09821695034388, 1.0000124311510656),  # 8e-8 ulps from a tie
 ]
 
@@ -47,6 +49,14 @@ def test_more_digits_are_taken_where_double_double_does_not_decide():
     for point in ((0.01, 1.0, -2.5), (1e-14, 1.0, 2.0), (0.3, 1e7, 3.0)):
         assert math.isnan(special.log_a_nearest(*point))
         assert correct_rounding.log_a_rounded(*point) == nearest(*point)
+
+
+def test_there_is_nothing_outside_the_domain():
+    for f in (special.log_a_nearest, special.rdp_sampled_gaussian_nearest):
+        assert np.isnan(f([0.0, 1e-13, 1.0, -0.1, np.nan], 1.0, 2.0)).all()
+        assert np.isnan(f(0.1, [0.0, 0.04, 2e6, np.inf, np.nan], 2.0)).all()
+        assert np.isnan(f(0.1, 1.0, [0.5, -1.0, 1e300, np.inf, np.nan])).all()
+    assert np.isnan(special.log_a_nearest(0.1, 1.0, 1.0))
 
 
 def test_closed_forms_are_exact():

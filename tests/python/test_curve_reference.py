@@ -307,7 +307,10 @@ def test_epsilon_of_one_step_is_enclosed():
         for side in ("remove", "add"):
             name = f"sampled_gaussian_epsilon_{side}"
             exact = reference.sampled_gaussian_epsilon(q, sigma, delta, side, DIGITS)
-            encloses(name, (q, sigma, delta), exact)
+            low, high = encloses(name, (q, sigma, delta), exact)
+            assert high - low <= 1e-9 * abs(high)
+            # For `add` and a tiny delta the root sits next to the end of the losses.
+            assert units(low, high) <= 8 or (side == "add" and delta <= 1e-10)
 
 
 def test_tradeoff_is_enclosed():
@@ -326,6 +329,46 @@ def test_underflow_is_bounded_honestly():
     assert special.gaussian_delta_upper(1.0, 60.0) == smallest
     assert special.sampled_gaussian_delta_remove_upper(0.01, 1.0, 60.0) == smallest
     assert special.sampled_gaussian_delta_add_upper(0.01, 1.0, 60.0) == 0.0  # exact
+
+
+def test_ends_of_the_closed_curves():
+    tiny, huge = 5e-324, 1e308
+    near = np.array([tiny, 1e-300, 1e-30, 1e-12, 1e-3, 0.5, 1 - 2.0**-53, 1.0])
+    levels = np.array([0.0, tiny, 1e-300, 1e-9, 1.0, 800.0, 1e30, huge])
+    mus, sigmas = [tiny, 1e-300, 1e-30, 1.0, 1e30, 1e300], [1e-100, 1e-3, 1.0, 1e100, 1e300]
+    grids = {"gaussian": [mus], "sampled_gaussian": [[1e-100, *near[3:]], sigmas]}
+    for family, parameters in grids.items():
+        for side in [""] if family == "gaussian" else ["_remove", "_add"]:
+            for kind, last in (("delta", [*-levels[::-1], *levels]), ("epsilon", near)):
+                point = np.meshgrid(*parameters, last)
+                low, high = (
+                    getattr(special, f"{family}_{kind}{side}{end}")(*point)
+                    for end in ("_lower", "_upper")
+                )
+                assert (low <= high).all()
+                assert kind == "epsilon" or ((low >= 0.0) & (high <= 1.0)).all()
+    low, high = (
+        f(*np.meshgrid(levels, near))
+        for f in (special.gaussian_mu_lower, special.gaussian_mu_upper)
+    )
+    assert (low <= high).all()
+    for side in ("remove", "add"):  # all records are sampled, or none
+        delta = getattr(special, f"sampled_gaussian_delta_{side}")
+        epsilons = np.array([-3.0, -1e-9, 0.0, 0.1, 5.0])
+        assert (delta(1.0, 0.5, epsilons) == special.gaussian_delta(2.0, epsilons)).all()
+        assert delta(0.0, 1.0, 0.0) == delta(0.5, math.inf, 0.0) == 0.0
+        assert delta(0.0, 1.0, -1.0) == pytest.approx(-math.expm1(-1.0), rel=1e-15)
+    assert special.gaussian_delta([0.0, math.inf], 1.0).tolist() == [0.0, 1.0]
+    assert special.gaussian_delta(1.0, [math.inf, -math.inf]).tolist() == [0.0, 1.0]
+    assert special.gaussian_epsilon(1.0, [0.0, 1.0]).tolist() == [math.inf, -math.inf]
+    assert special.gaussian_mu(1.0, [0.0, 1.0]).tolist() == [0.0, math.inf]
+    assert special.gaussian_tradeoff([1.0, 1.0, 0.0], [0.0, 1.0, 0.25]).tolist() == [1.0, 0.0, 0.75]
+    low, high = (
+        getattr(special, f"sampled_gaussian_epsilon_add_{end}")(0.1, 1.0, 0.0)
+        for end in ("lower", "upper")
+    )
+    assert low <= -math.log1p(-0.1) <= high
+    assert special.sampled_gaussian_epsilon_remove(0.1, 1.0, 0.0) == math.inf
 
 
 def test_bounds_are_monotone():
