@@ -14,6 +14,7 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mp
+from pair_reference import one_step, two_steps
 from sampled_runs import composed
 
 from renyi import reference, special
@@ -107,43 +108,6 @@ def test_both_directions_together():
 
 TABLES = Path(__file__).resolve().parents[1] / "reference"
 sys.path.insert(0, str(TABLES))
-
-
-def one_step(q, sigma, epsilon, direction):
-    """delta of one step: the best event is a half-line (the loss is monotone)."""
-    power = mp.exp(epsilon)
-    odds = ((power if direction == "remove" else 1 / power) - 1 + q) / q
-    if odds <= 0:
-        return 1 - power if direction == "remove" else mp.zero
-    x = mp.mpf(1) / 2 + sigma**2 * mp.log(odds)
-    if direction == "remove":
-        near, far = mp.ncdf(-x / sigma), mp.ncdf((1 - x) / sigma)
-        return (1 - q - power) * near + q * far
-    near, far = mp.ncdf(x / sigma), mp.ncdf((x - 1) / sigma)
-    return near - power * ((1 - q) * near + q * far)
-
-
-def two_steps(q, sigma, epsilon, direction):
-    """E[delta_1(epsilon - L)] over the loss L of the other step."""
-
-    def loss(u):
-        value = mp.log1p(q * mp.expm1(u / sigma - 1 / (2 * sigma**2)))
-        return value if direction == "remove" else -value
-
-    def integrand(u):
-        rest = one_step(q, sigma, epsilon - loss(u), direction)
-        density = mp.npdf(u)
-        if direction == "remove":
-            density = (1 - q) * density + q * mp.npdf(u - 1 / sigma)
-        return density * rest
-
-    edge = mp.log1p(-q)
-    limit = epsilon - edge if direction == "remove" else -(epsilon + edge)
-    cuts = [mp.mpf(c) for c in (-16, -6, -3, 0, 3, 6, 16)]
-    if (odds := mp.expm1(limit) / q + 1) > 0:  # where the other loss is at its end
-        cuts.append(sigma * mp.log(odds) + 1 / (2 * sigma))
-    cuts = sorted(c for c in cuts if -16 <= c <= 16)
-    return mp.quad(integrand, cuts)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import mpmath as mp
 import pytest
 from each import slow
+from pair_reference import two_steps
 from sampled_runs import composed
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
@@ -74,23 +75,6 @@ def test_the_table_is_what_its_script_makes(kind):
     assert abs(excess(found, point)) <= point.error
 
 
-def two_added(q, sigma, epsilon):
-    """delta of two steps, direction add: the integral over one, the other in closed form."""
-    q, sigma, epsilon = mp.mpf(q), mp.mpf(sigma), mp.mpf(epsilon)
-
-    def largest(limit):
-        return sigma**2 * mp.log((mp.exp(-limit) - 1 + q) / q) + mp.mpf(1) / 2
-
-    def integrand(x):
-        rest = epsilon + mp.log(1 - q + q * mp.exp((2 * x - 1) / (2 * sigma**2)))
-        y = largest(rest)  # the other one tells more than that below
-        p, shifted = mp.ncdf(y / sigma), mp.ncdf((y - 1) / sigma)
-        return mp.npdf(x, 0, sigma) * (p - mp.exp(rest) * ((1 - q) * p + q * shifted))
-
-    end = largest(epsilon + mp.log(1 - q))  # beyond, the other one cannot make up for it
-    return mp.quad(integrand, mp.linspace(-14 * sigma, end - mp.mpf(10) ** -20, 33))
-
-
 @pytest.mark.parametrize(("q", "sigma"), [(0.1, 0.4), (0.5, 0.8), *slow((0.3, 0.5), (0.02, 0.3))])
 @pytest.mark.parametrize("part", [0.05, *slow(0.0, 1e-3, 0.3, 0.6)])
 def test_two_added_steps_that_lose_little(q, sigma, part):
@@ -98,7 +82,7 @@ def test_two_added_steps_that_lose_little(q, sigma, part):
     ledger = PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), 2)
     lower, upper = ledger.get_delta_bounds(epsilon, direction="add")
     with mp.workdps(25):
-        truth = two_added(q, sigma, epsilon)
+        truth = two_steps(mp.mpf(q), mp.mpf(sigma), mp.mpf(epsilon), "add")
     assert lower <= truth * (1 + mp.mpf(10) ** -15)
     assert upper >= truth * (1 - mp.mpf(10) ** -15)
     assert part > 0.1 or upper <= lower * (1 + 2e-5)
