@@ -5,11 +5,10 @@ import os
 import subprocess
 import sys
 import threading
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from each import slow
+from each import each, slow
 from mpmath import mp, mpf
 
 from renyi import (
@@ -135,15 +134,8 @@ def test_gaussian_against_the_closed_form():
         assert value == pytest.approx(float(exact), rel=1e-13)
 
 
-def test_epsilon_falls_with_noise_down_to_the_smallest():
-    noises = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 10.0, 1e3, 1e6, math.inf]
-    values = [sampled(0.01, sigma, 1000).get_epsilon(1e-5) for sigma in noises]
-    assert all(a > b or a == b == 0.0 for a, b in pairwise(values))
-    assert values[0] > 1e5
-
-
 SWEEPS = {
-    "sigma": np.geomspace(20.0, 0.05, 200),
+    "sigma": np.geomspace(1e6, 0.01, 200),
     "q": np.geomspace(1e-6, 1.0, 200),
     "steps": np.unique(np.geomspace(1, 1e6, 200).astype(int)),
 }
@@ -225,39 +217,31 @@ def test_get_rdp_is_rounded_up_and_keeps_the_shape():
         acc.get_rdp(math.nan)
 
 
-@pytest.mark.parametrize("bad", [-1e-9, 1.0 + 1e-9, math.nan, math.inf])
-def test_delta_outside_its_range(bad):
-    with pytest.raises(ValueError, match=r"delta must be a number in \[0, 1\]"):
-        RDPAccountant().get_epsilon(bad)
-
-
-@pytest.mark.parametrize("bad", [-1e-9, math.nan])
-def test_epsilon_outside_its_range(bad):
-    with pytest.raises(ValueError, match=r"epsilon must be a number in \[0, inf\]"):
-        RDPAccountant().get_delta(bad)
-
-
 def test_numpy_integers_and_zero_dimensional_arrays_are_fine():
     acc = RDPAccountant().compose(PoissonSampled(Gaussian(np.array(1.1)), 0.004), np.array(15000))
     assert acc.get_epsilon(np.float64(1e-5)) == sampled(0.004, 1.1, 15000).get_epsilon(1e-5)
 
 
-@pytest.mark.parametrize("bad", [[], [1.0], [0.5, 2.0], [math.nan], [2.0, 1e7], [math.inf]])
-def test_orders_outside_their_range(bad):
-    with pytest.raises(ValueError, match="orders must be a non-empty list"):
-        RDPAccountant(orders=bad)
+DELTA, EPSILON = r"delta must be a number in \[0, 1\]", r"epsilon must be a number in \[0, inf\]"
+ORDERS = "orders must be a non-empty list"
+KNOWN = "conversion must be one of 'optimal', 'balle', 'asoodeh', 'mironov', got 'best'$"
 
 
-@pytest.mark.parametrize("bad", [3, "23", [None]])
-def test_orders_of_a_wrong_type(bad):
-    with pytest.raises(TypeError, match="orders must be a non-empty list"):
-        RDPAccountant(orders=bad)
-
-
-def test_unknown_conversion():
-    known = "'optimal', 'balle', 'asoodeh', 'mironov'"
-    with pytest.raises(ValueError, match=f"^conversion must be one of {known}, got 'best'$"):
-        RDPAccountant(conversion="best")
+@each(
+    "message, call, bads",
+    [
+        (DELTA, RDPAccountant().get_epsilon, [-1e-9, 1.0 + 1e-9, math.nan, math.inf]),
+        (EPSILON, RDPAccountant().get_delta, [-1e-9, math.nan]),
+        (ORDERS, lambda bad: RDPAccountant(orders=bad), [[], [1.0], [0.5, 2.0], [math.nan]]),
+        (ORDERS, lambda bad: RDPAccountant(orders=bad), [[2.0, 1e7], [math.inf], 3, "23", [None]]),
+        (KNOWN, lambda bad: RDPAccountant(conversion=bad), ["best"]),
+    ],
+)
+def test_refused(message, call, bads):
+    for bad in bads:
+        wrong = TypeError if bad in (3, "23", [None]) else ValueError
+        with pytest.raises(wrong, match=f"^{message}"):
+            call(bad)
 
 
 def test_threads_compose_and_ask_without_losing_a_step():
