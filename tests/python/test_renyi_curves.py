@@ -202,7 +202,7 @@ def test_discrete_gaussian_is_below_the_continuous():
     rng = random.Random(5)
     for _ in range(15):
         sigma, s = log_uniform(rng, 0.05, 1e3), rng.choice([1, 2, 7])
-        curve = RenyiCurve.linear(s * s / (2 * sigma * sigma))
+        curve = Pair.discrete_gaussian(sigma, s).moment()
         for alpha in (1.0, 1.5, 2.0, 1 + log_uniform(rng, 1e-3, 100)):
             truth = reference.rdp(reference.discrete_gaussian_pair(sigma, s), alpha, DIGITS)
             _, (_, high) = brackets(curve, alpha)
