@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from mpmath import mp
 from pair_reference import one_step, two_steps
-from sampled_runs import composed
 
 from renyi import reference, special
 from renyi._engine import SampledGaussianCurve
@@ -94,13 +93,6 @@ def test_epsilon_is_the_inverse():
         out = np.empty((2, 2))
         curve(point).questions(point.direction).epsilon_into(np.array([delta, above]), out)
         assert out[0, 1] <= point.epsilon <= out[1, 0], name(point)
-
-
-def test_both_directions_together():
-    for point in [p for p in POINTS if p.kind == "listed"][::6]:
-        ledger = composed(*point.steps)
-        each = [ledger.get_delta(point.epsilon, direction=d) for d in ("remove", "add")]
-        assert ledger.get_delta(point.epsilon) == max(each), name(point)
 
 
 # --- the multi-precision curve
@@ -342,14 +334,3 @@ def test_bounds_are_monotone():
         delta = getattr(special, "gaussian_delta" + side)
         assert np.all(delta(mu, epsilon) >= delta(mu, epsilon * (1 + 1e-13) + 1e-13))
         assert np.all(delta(mu, epsilon) <= delta(mu * (1 + 1e-13), epsilon))
-
-
-def test_curves_are_inverse_and_dual():
-    rng = np.random.default_rng(7)
-    q, sigma = 10 ** rng.uniform(-4, 0, 500), 10 ** rng.uniform(-1, 1, 500)
-    epsilon = rng.uniform(0, 3, 500)
-    add = special.sampled_gaussian_delta_add(q, sigma, epsilon)
-    remove = special.sampled_gaussian_delta_remove(q, sigma, -epsilon)
-    np.testing.assert_allclose(add, 1 - np.exp(epsilon) * (1 - remove), rtol=1e-9, atol=1e-13)
-    found = special.sampled_gaussian_epsilon_remove(q, sigma, remove)
-    np.testing.assert_allclose(found, -epsilon, rtol=1e-9, atol=1e-12)

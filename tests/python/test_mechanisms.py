@@ -452,7 +452,12 @@ def test_a_class_reads_its_own():
         Gaussian.from_json(SAMPLED_STEP.to_json())
 
 
-GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
+GAUSSIAN, GUMBEL = (
+    {"type": "Gaussian", "noise_multiplier": 1.0},
+    {"type": "GumbelPair", "scale": 1.0},
+)
+PARTS, ONE = {"type": "Composed"}, {"mechanism": GAUSSIAN, "count": 1}
+BATCHES, LOSS = {"type": "ShuffledBatches", "batches": 3}, {"type": "PrivacyLoss", "add": GAUSSIAN}
 
 
 @each(
@@ -468,7 +473,7 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (ValueError, "type must be one of", {"type": ["Gaussian"]}),
         (ValueError, "type must be one of", {"type": "Mechanism"}),
         (ValueError, "type must be one of", {"type": "DensityPair"}),
-        (ValueError, "type must be that of a mechanism", {"type": "GumbelPair", "scale": 1.0}),
+        (ValueError, "type must be that of a mechanism", GUMBEL),
         (ValueError, "Gaussian must have the fields.*lacks 'noise_mult", {"type": "Gaussian"}),
         (ValueError, "has unknown 'sigma'", GAUSSIAN | {"sigma": 1.0}),
         (ValueError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": -1.0}),
@@ -482,38 +487,14 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (ValueError, "version must be 1, got 2", GAUSSIAN | {"version": 2}),
         (ValueError, "version must be 1, got 1.0", GAUSSIAN | {"version": 1.0}),
         (ValueError, "version must be 1, got True", GAUSSIAN | {"version": True}),
-        (TypeError, "parts must be a list", {"type": "Composed", "parts": GAUSSIAN}),
-        (TypeError, "parts must be mappings", {"type": "Composed", "parts": [3]}),
-        (ValueError, "parts must have the fields", {"type": "Composed", "parts": [GAUSSIAN]}),
-        (
-            TypeError,
-            "count must be an integer",
-            {"type": "Composed", "parts": [{"mechanism": GAUSSIAN, "count": 1.5}]},
-        ),
-        (
-            TypeError,
-            "parts must be mechanisms",
-            {"type": "Composed", "parts": [{"mechanism": 3, "count": 1}]},
-        ),
-        (
-            ValueError,
-            "has unknown 'version'",
-            {"type": "ShuffledBatches", "mechanism": GAUSSIAN | {"version": 1}, "batches": 3},
-        ),
-        (
-            TypeError,
-            "mechanism must be a Mechanism",
-            {
-                "type": "ShuffledBatches",
-                "mechanism": {"type": "GumbelPair", "scale": 1.0},
-                "batches": 3,
-            },
-        ),
-        (
-            TypeError,
-            "remove must be a DominatingPair",
-            {"type": "PrivacyLoss", "remove": GAUSSIAN, "add": GAUSSIAN},
-        ),
+        (TypeError, "parts must be a list", PARTS | {"parts": GAUSSIAN}),
+        (TypeError, "parts must be mappings", PARTS | {"parts": [3]}),
+        (ValueError, "parts must have the fields", PARTS | {"parts": [GAUSSIAN]}),
+        (TypeError, "count must be an integer", PARTS | {"parts": [ONE | {"count": 1.5}]}),
+        (TypeError, "parts must be mechanisms", PARTS | {"parts": [ONE | {"mechanism": 3}]}),
+        (ValueError, "has unknown 'version'", BATCHES | {"mechanism": GAUSSIAN | {"version": 1}}),
+        (TypeError, "mechanism must be a Mechanism", BATCHES | {"mechanism": GUMBEL}),
+        (TypeError, "remove must be a DominatingPair", LOSS | {"remove": GAUSSIAN}),
     ],
 )
 def test_bad_dictionaries(error, message, data):

@@ -258,7 +258,7 @@ def selected(masses, runs):
 
 
 def test_selection_bounds_hold():
-    """Random pairs on up to five outputs, the law of the selected output computed exactly."""
+    """A random pair on up to five outputs, the law of the selected output computed exactly."""
     rng = random.Random(1)
 
     def draw(n):
@@ -271,44 +271,42 @@ def test_selection_bounds_hold():
         total = mp.fsum(x**alpha * y ** (1 - alpha) for x, y in zip(p, q, strict=True)) + atom
         return mp.log(total) / (alpha - 1)
 
-    for turn in range(1):
-        n = rng.randint(2, 5)
-        p, q = draw(n), draw(n)
-        losses = [abs(mp.log(x / y)) for x, y in zip(p, q, strict=True)]
+    n = rng.randint(2, 5)
+    p, q = draw(n), draw(n)
+    losses = [abs(mp.log(x / y)) for x, y in zip(p, q, strict=True)]
 
-        def base(alpha, digits, p=p, q=q):
-            if alpha == 1:
-                pairs = list(zip(p, q, strict=True))
-                return max(
-                    mp.fsum(x * mp.log(x / y) for x, y in pairs),
-                    mp.fsum(y * mp.log(y / x) for x, y in pairs),
-                )
-            return max(divergence(p, q, alpha), divergence(q, p, alpha))
-
-        alpha = 1 + mp.mpf(10) ** rng.uniform(-1, 1.5)
-        gamma = mp.mpf(10) ** rng.uniform(-2, -0.1)
-        for eta in (-0.5, 0, 3.0):
-            mean = (
-                eta * (1 - gamma) / (gamma * (1 - gamma**eta))
-                if eta
-                else (1 / gamma - 1) / -mp.log(gamma)
+    def base(alpha, digits):
+        if alpha == 1:
+            pairs = list(zip(p, q, strict=True))
+            return max(
+                mp.fsum(x * mp.log(x / y) for x, y in pairs),
+                mp.fsum(y * mp.log(y / x) for x, y in pairs),
             )
+        return max(divergence(p, q, alpha), divergence(q, p, alpha))
 
-            def runs(x, eta=eta, gamma=gamma):
-                if eta == 0:
-                    return mp.log(1 - (1 - gamma) * x) / mp.log(gamma)
-                return ((1 - (1 - gamma) * x) ** -eta - 1) / (gamma**-eta - 1)
-
-            first, second = (selected(masses, runs)[0] for masses in (p, q))
-            bound = rdp_repeat_and_select(base, mean, eta, alpha, math.inf, max(losses), 6)
-            assert divergence(first, second, alpha) <= bound * (1 + mp.mpf("1e-5"))
-        mean = mp.mpf(10) ** rng.uniform(-1, 1)
-        (first, none), (second, _) = (
-            selected(masses, lambda x, mean=mean: mp.exp(mean * (x - 1))) for masses in (p, q)
+    alpha = 1 + mp.mpf(10) ** rng.uniform(-1, 1.5)
+    gamma = mp.mpf(10) ** rng.uniform(-2, -0.1)
+    for eta in (-0.5, 0, 3.0):
+        mean = (
+            eta * (1 - gamma) / (gamma * (1 - gamma**eta))
+            if eta
+            else (1 / gamma - 1) / -mp.log(gamma)
         )
-        if turn == 0:
-            bound = rdp_repeat_and_select(base, mean, math.inf, alpha, math.inf, max(losses), 4)
-            assert divergence(first, second, alpha, none) <= bound * (1 + mp.mpf("1e-3"))
+
+        def runs(x, eta=eta, gamma=gamma):
+            if eta == 0:
+                return mp.log(1 - (1 - gamma) * x) / mp.log(gamma)
+            return ((1 - (1 - gamma) * x) ** -eta - 1) / (gamma**-eta - 1)
+
+        first, second = (selected(masses, runs)[0] for masses in (p, q))
+        bound = rdp_repeat_and_select(base, mean, eta, alpha, math.inf, max(losses), 6)
+        assert divergence(first, second, alpha) <= bound * (1 + mp.mpf("1e-5"))
+    mean = mp.mpf(10) ** rng.uniform(-1, 1)
+    (first, none), (second, _) = (
+        selected(masses, lambda x: mp.exp(mean * (x - 1))) for masses in (p, q)
+    )
+    bound = rdp_repeat_and_select(base, mean, math.inf, alpha, math.inf, max(losses), 4)
+    assert divergence(first, second, alpha, none) <= bound * (1 + mp.mpf("1e-3"))
 
 
 def test_selection_of_one_run_is_the_run():
