@@ -94,18 +94,6 @@ def test_one_order():
     assert dp_from_rdp(math.inf, 1.0, delta=1e-9).epsilon == 1.0
     assert dp_from_rdp(3.0, 1.0, delta=0.0).epsilon == math.inf
     assert dp_from_rdp(3.0, 1.0, delta=1.0).epsilon == 0.0
-    for given in {"epsilon": 0.5}, {"delta": 0.5}:
-        with pytest.raises(ValueError, match="order must be"):
-            dp_from_rdp(1.0, 1.0, **given)
-        with pytest.raises(ValueError, match="rdp must be"):
-            dp_from_rdp(2.0, -1.0, **given)
-    for given in {}, {"epsilon": 1.0, "delta": 0.5}:
-        with pytest.raises(ValueError, match="exactly one of epsilon and delta must be given"):
-            dp_from_rdp(2.0, 1.0, **given)
-    with pytest.raises(ValueError, match="delta must be"):
-        dp_from_moments(lambda t: t, delta=0.0)
-    with pytest.raises(ValueError, match="kappa must be"):
-        dp_from_moments(lambda t: math.nan, epsilon=1.0)
     assert dp_from_moments(lambda t: t, epsilon=math.inf).delta == 0.0
     assert dp_from_moments(lambda t: math.inf, epsilon=1.0).delta == 1.0
 
@@ -222,8 +210,3 @@ def test_the_domain_of_the_constant():
     for c1, c2 in ((1.0, 14.0), (20.0, 5.0), (1e3, 1.0)):
         with pytest.raises(ValueError, match="c1 and c2 must be small enough"):
             log_moment_constant(c1, c2)
-    with pytest.raises(ValueError, match="c2 must be"):
-        log_moment_constant(1.0, 0.9e-6)
-    for bad in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match="c1 must be"):
-            log_moment_constant(bad, 1.0)

@@ -5,7 +5,6 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from each import each
 
 from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
 from renyi._search import least_value
@@ -16,7 +15,7 @@ from renyi.theory.indistinguishability import (
     sum_tail_bound,
     tail_from_guarantee,
 )
-from renyi.theory.moments import dp_from_moments, log_moment_constant
+from renyi.theory.moments import dp_from_moments
 from renyi.theory.noise import gaussian_calibration, laplace_calibration
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 from renyi.theory.subsampling import subsampled
@@ -297,56 +296,6 @@ def test_deviations_of_the_loss_are_rounded_down():
 def test_counts_are_rounded_up():
     for count in (1, 3, 2**53, 2**53 + 1, 10**300):
         assert count <= count_above(count, "count") <= count * (1 + 2**-52)
-
-
-OUTSIDE, COUNTS = [0.0, -1.0, math.inf, math.nan], [0, -1, 10**301, 10**400, 1.5, "1", None, True]
-TAIL, TARGET, RUN = {"epsilon": 1.0, "delta": 0.1}, {"epsilon": 1.0}, {"epsilon": 1.0, "sigma": 1.0}
-ROUTE = {"sample_rate": 0.01, "noise_multiplier": 4.0}
-BY_EPSILON, BY_DELTA = ROUTE | {"epsilon": 0.5}, ROUTE | {"delta": 0.5}
-LAPLACE, GAUSSIAN = laplace_calibration, gaussian_calibration
-
-
-@each(
-    "call, given, name, bads, permitted",
-    [
-        (normal_tail_bound, {}, "t", OUTSIDE, ""),
-        (normal_tail_bound, {"t": 1.0}, "form", ["exact"], ""),
-        (tail_from_guarantee, TAIL, "factor", [1.0, 0.5, math.inf], ""),
-        (LAPLACE, {"delta": 0.0}, "epsilon", OUTSIDE, "a number in"),
-        (LAPLACE, TARGET, "scale", OUTSIDE, ""),
-        (LAPLACE, TARGET, "delta", [1.0], ""),
-        (LAPLACE, {**TARGET, "delta": 0.0}, "sensitivity", ["1"], ""),
-        (GAUSSIAN, {"delta": 0.1}, "epsilon", OUTSIDE, ""),
-        (GAUSSIAN, RUN, "sensitivity", OUTSIDE, ""),
-        (GAUSSIAN, TARGET, "delta", [0.0, 1.0, 2.0], r"a number in \(0, 1\)"),
-        (GAUSSIAN, TAIL, "calibration", ["best", ["chernoff"], None], "one of 'exact'"),
-        (GAUSSIAN, RUN, "calibration", ["mills"], "one of 'exact', 'chernoff'"),
-        (GAUSSIAN, TAIL, "count", [0, 10**400], ""),
-        (GAUSSIAN, TARGET, "sigma", ["1"], ""),
-        *(
-            (advanced_route, {**given, **more}, name, [bad], permitted)
-            for given in (BY_EPSILON, BY_DELTA)
-            for more, name, bad, permitted in (
-                ({"steps": 10}, "composition", "best", "one of"),
-                ({"composition": "optimal"}, "steps", 10**10, "an integer in"),
-                ({}, "steps", 10**400, "an integer from 1"),
-            )
-        ),
-        (full_batch_route, {"noise_multiplier": 4.0, **TARGET}, "epochs", [10**400], "an integer"),
-        (log_moment_constant, {"c2": 1.0}, "c1", [[1.0]], ""),
-        (lambda steps: count_above(steps, "steps"), {}, "steps", COUNTS, "an integer"),
-    ],
-)
-def test_refused(call, given, name, bads, permitted):
-    for bad in bads:
-        with pytest.raises((TypeError, ValueError), match=f"^{name} must be {permitted}"):
-            call(**given, **{name: bad})
-
-
-def test_two_of_three_are_given():
-    for noise in gaussian_calibration, laplace_calibration:
-        with pytest.raises(ValueError, match=r"exactly two of .* must be given, got .*=None"):
-            noise(epsilon=1.0)
 
 
 @pytest.mark.parametrize("place", [1e-5, 0.7, 1.0, 3e4])
