@@ -160,21 +160,6 @@ def test_splices_of_an_asymmetric_base_are_one_pair_above_both_orders() -> None:
                 assert max(exact, back) <= upper
 
 
-def test_gumbel_like_lower_ends_are_attained() -> None:
-    # Two uses of b = 4 sqrt(6)/pi at epsilon 1 give .0223065 and not what the splice gives.
-    t = np.pi / (4.0 * np.sqrt(6.0))
-    # Gumbel noise merged into intervals: e^-x is exponential, and moving x multiplies it by e^-t.
-    ends = np.linspace(0.0, 30.0, 4001)
-    p, q = (-np.diff(np.append(np.exp(-ends * rate), 0.0)) for rate in (np.exp(t), 1.0))
-    forward, back = Pair.discrete(p, q), Pair.discrete(q, p)
-    larger = max((forward, back), key=lambda pair: bounds(pair, 0.3)[0])
-    splice = Pair.spliced(larger, 1.0, larger)
-    lower, upper = bounds(splice, 1.0, 2)
-    assert lower <= 0.0223066
-    assert upper >= 0.02229
-    assert splice.symmetric is False
-
-
 # --- many records, many uses
 
 
