@@ -6,7 +6,9 @@ import pytest
 from each import each
 from pair_reference import laplace
 
+from renyi import Gaussian
 from renyi._rounding import count_above
+from renyi.theory.comparison import compare, steps_grid
 from renyi.theory.composition import (
     advanced_composition,
     basic_composition,
@@ -23,7 +25,7 @@ from renyi.theory.indistinguishability import (
 from renyi.theory.moments import dp_from_moments, dp_from_rdp, log_moment_constant
 from renyi.theory.noise import gaussian_calibration, laplace_calibration
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
-from renyi.theory.subsampling import subsampled, subsampled_rdp
+from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp, subsampled, subsampled_rdp
 
 OUTSIDE, COUNTS = [0.0, -1.0, math.inf, math.nan], [0, -1, 10**301, 10**400, 1.5, "1", None, True]
 TAIL, TARGET, RUN = {"epsilon": 1.0, "delta": 0.1}, {"epsilon": 1.0}, {"epsilon": 1.0, "sigma": 1.0}
@@ -31,6 +33,12 @@ ROUTE = {"sample_rate": 0.01, "noise_multiplier": 4.0}
 BY_EPSILON, BY_DELTA = ROUTE | {"epsilon": 0.5}, ROUTE | {"delta": 0.5}
 TEN = {"sample_rate": 0.1, "noise_multiplier": 1.0, "steps": 10, "epsilon": 1.0}
 ONE, AT, PAIR = {"epsilon": 0.1}, {"target_epsilon": 1.0}, {"epsilon": 1.0, "delta": 0.1}
+COMPARED = {"sample_rate": 0.1, "noise_multiplier": 1.0, "steps": 10, "delta": 1e-5}
+SAMPLED, SAMPLE = (
+    (poisson_rdp, fixed_size_rdp),
+    {"mechanism": Gaussian(1.0), "sample_rate": 0.1, "orders": 2.0},
+)
+TERMS = SAMPLE | {"bound": "tight", "terms": 2}
 BY_HALF, HALF, SAME = (
     {"epsilon": None, "delta": 0.5},
     ({"epsilon": 0.5}, {"delta": 0.5}),
@@ -78,6 +86,16 @@ LAPLACE, GAUSSIAN = laplace_calibration, gaussian_calibration
             )
             for name in ("sample_rate", "noise_multiplier", "steps")
         ),
+        (compare, COMPARED, "methods", [["best"], "exact", 3], "a sequence of names among 'full"),
+        (compare, COMPARED, "steps", [0, 10**400], r"an integer in \[1, 10\^9\]"),
+        *((compare, COMPARED, name, [0.0], "") for name in ("sample_rate", "noise_multiplier")),
+        (compare, COMPARED, "delta", [1.5], ""),
+        (steps_grid, {}, "last", [10**400], r"an integer in \[1, 10\^9\]"),
+        *((rdp, SAMPLE, "bound", ["sharp"], "one of 'best'.*got 'sharp'") for rdp in SAMPLED),
+        *((rdp, SAMPLE, "sample_rate", [1.5], ".*got 1.5") for rdp in SAMPLED),
+        *((rdp, SAMPLE, "orders", [[2.0, 0.5]], ".*got 0.5") for rdp in SAMPLED),
+        (poisson_rdp, TERMS, "orders", [10**7], r"integers in \[2, 10\^6\]"),
+        (poisson_rdp, TERMS | {"orders": 9}, "terms", [0], ""),
         (normal_tail_bound, {}, "t", OUTSIDE, ""),
         (normal_tail_bound, {"t": 1.0}, "form", ["exact"], ""),
         (tail_from_guarantee, TAIL, "factor", [1.0, 0.5, math.inf], ""),
