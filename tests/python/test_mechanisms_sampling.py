@@ -175,7 +175,7 @@ NO_SIZE, GAUSSIAN = [1.5, "3", None, True], "mechanism must be a Gaussian, the o
             r"replacement must be True or",
             lambda x: FixedSizeSampled(G, 1, 10, x),
             [],
-            [1, None, ""],
+            [1, 0, None, "yes"],
         ),
         (r"sample_rate must be .* in \[0, 1\]", lambda x: cut(sample_rate=x), [1.1], []),
         (r"batch_limit must be .* >= 1", lambda x: cut(batch_limit=x), [0], NO_SIZE),

@@ -34,16 +34,11 @@ BY_EPSILON, BY_DELTA = ROUTE | {"epsilon": 0.5}, ROUTE | {"delta": 0.5}
 TEN = {"sample_rate": 0.1, "noise_multiplier": 1.0, "steps": 10, "epsilon": 1.0}
 ONE, AT, PAIR = {"epsilon": 0.1}, {"target_epsilon": 1.0}, {"epsilon": 1.0, "delta": 0.1}
 COMPARED = {"sample_rate": 0.1, "noise_multiplier": 1.0, "steps": 10, "delta": 1e-5}
-SAMPLED, SAMPLE = (
-    (poisson_rdp, fixed_size_rdp),
-    {"mechanism": Gaussian(1.0), "sample_rate": 0.1, "orders": 2.0},
-)
+SAMPLED = poisson_rdp, fixed_size_rdp
+SAMPLE = {"mechanism": Gaussian(1.0), "sample_rate": 0.1, "orders": 2.0}
 TERMS = SAMPLE | {"bound": "tight", "terms": 2}
-BY_HALF, HALF, SAME = (
-    {"epsilon": None, "delta": 0.5},
-    ({"epsilon": 0.5}, {"delta": 0.5}),
-    ([1.0], [1.0]),
-)
+HALF, BY_HALF = ({"epsilon": 0.5}, {"delta": 0.5}), {"epsilon": None, "delta": 0.5}
+SAME = [1.0], [1.0]
 LAPLACE, GAUSSIAN = laplace_calibration, gaussian_calibration
 
 
