@@ -126,26 +126,10 @@ void edges() {
              exact_delta({{narrow, 7}}, 0.0L), 1e-13, 1.0);
 }
 
-// Small deltas, long compositions, both directions of sampling: bounds agree with themselves read elsewhere.
-void sampled() {
-    const PairPointer laplace = laplace_noise(1.0);
-    const PairPointer pair = std::make_shared<PoissonSampledPair>(laplace, 0.01);
-    for (const std::int64_t count : {10, 1000, 100000}) {
-        LossComposition here({{pair, count}}, 1e-5, 1 << 18), coarse({{pair, count}}, 1e-2, 1 << 12);
-        for (const double delta : {1e-2, 1e-6, 1e-40}) {
-            const Bracket epsilon = here.epsilon(delta, fourier);
-            CHECK_THAT(epsilon.upper - epsilon.lower, <=, 1e-4 * epsilon.upper);
-            CHECK_THAT(coarse.delta(epsilon.lower, fourier).upper, >=, delta * (1.0 - 1e-12));
-            CHECK_THAT(coarse.delta(epsilon.upper, fourier).lower, <=, delta * (1.0 + 1e-12));
-        }
-    }
-}
-
 }  // namespace
 
 int main() {
     tables();
     edges();
-    sampled();
     return check::finish();
 }

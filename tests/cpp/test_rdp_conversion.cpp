@@ -1,5 +1,4 @@
-// From one order to (epsilon, delta): enclosure of references with 35 digits over the whole range, and the order of the
-// four conversions.
+// From one order to (epsilon, delta): enclosure of references with 35 digits over the whole range, and lower bounds.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -86,44 +85,6 @@ void references() {
     REPORT(delta_gap);
 }
 
-void order_and_directions() {
-    for (int i = 0; i < check::cases(20000); ++i) {
-        const Point p = random_point();
-        double previous_down = kInfinity, previous_up = kInfinity;
-        const double size = (p.k - p.log_delta) / (p.alpha - 1.0);
-        for (const Conversion c : kAll) {  // each at most the one before
-            const double down = epsilon_from_rdp(c, p.alpha, p.k, p.log_delta, Rounding::down),
-                         up = epsilon_from_rdp(c, p.alpha, p.k, p.log_delta, Rounding::up);
-            CHECK_THAT(down, <=, up);
-            CHECK_THAT(down, <=, previous_up);
-            CHECK_THAT(up, <=, previous_up + 1e-12 * size);
-            if (up > 0.0) CHECK_THAT(up - down, <=, kEpsilonGap * (size + up));
-            previous_up = up, previous_down = down;
-        }
-        CHECK(std::isfinite(previous_up) && !std::isnan(previous_down));
-        // More divergence, more epsilon; a smaller delta, more epsilon.
-        const double step = 1.0 + power(-12.0, 0.0);
-        for (const Conversion c : kAll) {
-            const double here = epsilon_from_rdp(c, p.alpha, p.k, p.log_delta, Rounding::down);
-            CHECK_THAT(epsilon_from_rdp(c, p.alpha, p.k * step, p.log_delta, Rounding::up), >=, here);
-            CHECK_THAT(epsilon_from_rdp(c, p.alpha, p.k, p.log_delta * step, Rounding::up), >=, here);
-        }
-        const double epsilon = i % 8 ? std::max(previous_up, 0.0) * uniform(0.3, 1.5) : 0.0;
-        double delta_up = kInfinity;
-        for (const Conversion c : kAll) {
-            const double down = log_delta_from_rdp(c, p.alpha, p.k, epsilon, Rounding::down),
-                         up = log_delta_from_rdp(c, p.alpha, p.k, epsilon, Rounding::up);
-            CHECK_THAT(down, <=, up);
-            CHECK_THAT(down, <=, delta_up);
-            if (up > kLogSmallestDelta && epsilon > 0.0)
-                CHECK_THAT(up - down, <=, kDeltaGap * (1.0 + std::fabs(up) + p.k + (p.alpha - 1.0) * epsilon));
-            CHECK_THAT(log_delta_from_rdp(c, p.alpha, p.k * step, epsilon, Rounding::up), >=, down);
-            CHECK_THAT(log_delta_from_rdp(c, p.alpha, p.k, epsilon * step, Rounding::down), <=, up);
-            delta_up = up;
-        }
-    }
-}
-
 void lower_bounds() {
     for (int i = 0; i < check::cases(20000); ++i) {
         const Point p = random_point();
@@ -169,7 +130,6 @@ void extremes() {
 int main() {
     check::generator.seed(10);
     references();
-    order_and_directions();
     lower_bounds();
     extremes();
     return check::finish();

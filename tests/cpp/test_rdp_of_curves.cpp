@@ -1,5 +1,5 @@
 // Guarantees of compositions with Renyi curves in them: the best order by trial, corners of polygons, largest orders
-// and largest losses.
+// and largest losses. Steps alone, and lists of orders, are in Python.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -131,21 +131,6 @@ void continuum_is_no_worse_than_any_list() {
     REPORT(gain);
 }
 
-void lists_are_searched_to_the_best() {
-    std::vector<double> orders;
-    for (int a = 2; a <= 64; ++a) orders.push_back(a);
-    for (const double a : {128.0, 256.0, 512.0}) orders.push_back(a);
-    for (const Mix& mix : some_mixes()) {
-        for (const Conversion c : kAll) {
-            if (!check::is_tried()) continue;
-            const RdpGuarantee g = rdp_epsilon(mix, 1e-6, c, orders);
-            const double trial = epsilon_by_trial(mix, 1e-6, c, orders);
-            CHECK_THAT(g.value, <=, trial * (1.0 + 1e-13));
-            if (g.order >= 2.0 && g.order < kInfinity) CHECK_THAT(g.value, >=, trial * (1.0 - 1e-13));
-        }
-    }
-}
-
 // Curves whose values are compared in Python.
 void bounds_of_samples_selection_and_allocation() {
     const CurvePointer linear = curve_of(LinearCurve(0.02)), laplace = pairs::moment(pairs::laplace(2.0));
@@ -209,26 +194,12 @@ void orders_beyond_the_largest_are_infinite() {
     CHECK(rdp_delta(nothing_known, 1.0, Conversion::optimal, {}).value == 1.0);
 }
 
-// The same mechanism as a step and as a curve.
-void curves_are_steps_by_another_name() {
-    const Mix steps{{{0.01, 1.1, 700.0}, {1.0, 8.0, 3.0}}, {}};
-    const Mix curves{{}, {{sampled_gaussian_curve(0.01, 1.1), 700.0}, {curve_of(LinearCurve(1.0 / 128.0)), 3.0}}};
-    for (const Conversion c : kAll) {
-        const double a = rdp_epsilon(steps, 1e-6, c, {}).value, b = rdp_epsilon(curves, 1e-6, c, {}).value;
-        CHECK_THAT(std::fabs(a - b), <=, 1e-12 * a);
-        const double d = rdp_delta(steps, 1.5, c, {}).value, e = rdp_delta(curves, 1.5, c, {}).value;
-        CHECK_THAT(std::fabs(d - e), <=, 1e-11 * d);
-    }
-}
-
 }  // namespace
 
 int main() {
     continuum_is_no_worse_than_any_list();
-    lists_are_searched_to_the_best();
     bounds_of_samples_selection_and_allocation();
     corners_of_polygons();
     orders_beyond_the_largest_are_infinite();
-    curves_are_steps_by_another_name();
     return check::finish();
 }

@@ -2,6 +2,7 @@
 // proven values is tested in Python.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <initializer_list>
 
 #include "check.hpp"
@@ -118,15 +119,18 @@ void limits() {
     }
     // Order 2 in closed form: log1p(q^2 expm1(1/sigma^2)).
     for (int i = 0; i < 500; ++i) {
-        const double q = power(-12.0, 0.0), sigma = power(-1.4, 6.0), c = 1.0 / sigma;
+        const double q = power(-12.0, 0.0), sigma = power(-1.4, 6.0);
         const long double truth =
             std::log1p(static_cast<long double>(q) * q * std::expm1(1.0L / (static_cast<long double>(sigma) * sigma)));
         for (const Certified& a :
              {log_a(q, sigma, 2.0), log_a_quadrature(q, sigma, 2.0), log_a_binomial(q, sigma, 2.0)}) {
             CHECK(lower(a) <= truth && truth <= upper(a));
         }
-        CHECK(c > 0.0);
     }
+    // Complex orders, of q = 1 and 0 and conjugates; their values are compared in Python.
+    const std::complex<double> z(3.0, 4.0), above = log_a(0.3, 1.5, z), below = log_a(0.3, 1.5, std::conj(z));
+    CHECK_THAT(std::abs(log_a(1.0, 2.0, z) - z * (z - 1.0) / 8.0), <=, 1e-14);
+    CHECK(log_a(0.0, 2.0, z) == 0.0 && log_a(0.5, kInfinity, z) == 0.0 && above == std::conj(below));
 }
 
 }  // namespace

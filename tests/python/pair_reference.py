@@ -112,3 +112,40 @@ def gaussian_delta(mu: mp.mpf, epsilon: float) -> mp.mpf:
     """The privacy curve of one Gaussian release that moves by mu deviations."""
     e = mp.mpf(epsilon)
     return mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
+
+
+def one_step(q: mp.mpf, sigma: mp.mpf, epsilon: mp.mpf, direction: str) -> mp.mpf:
+    """delta of one sampled Gaussian step: the best event is a half-line (the loss is monotone)."""
+    power = mp.exp(epsilon)
+    odds = ((power if direction == "remove" else 1 / power) - 1 + q) / q
+    if odds <= 0:
+        return 1 - power if direction == "remove" else mp.mpf(0)
+    x = mp.mpf(1) / 2 + sigma**2 * mp.log(odds)
+    if direction == "remove":
+        near, far = mp.ncdf(-x / sigma), mp.ncdf((1 - x) / sigma)
+        return (1 - q - power) * near + q * far
+    near, far = mp.ncdf(x / sigma), mp.ncdf((x - 1) / sigma)
+    return near - power * ((1 - q) * near + q * far)
+
+
+def two_steps(q: mp.mpf, sigma: mp.mpf, epsilon: mp.mpf, direction: str) -> mp.mpf:
+    """E[delta_1(epsilon - L)] over the loss L of the other step."""
+
+    def loss(u: mp.mpf) -> mp.mpf:
+        value = mp.log1p(q * mp.expm1(u / sigma - 1 / (2 * sigma**2)))
+        return value if direction == "remove" else -value
+
+    def integrand(u: mp.mpf) -> mp.mpf:
+        rest = one_step(q, sigma, epsilon - loss(u), direction)
+        density = mp.npdf(u)
+        if direction == "remove":
+            density = (1 - q) * density + q * mp.npdf(u - 1 / sigma)
+        return density * rest
+
+    edge = mp.log1p(-q)
+    limit = epsilon - edge if direction == "remove" else -(epsilon + edge)
+    cuts = [mp.mpf(c) for c in (-16, -6, -3, 0, 3, 6, 16)]
+    if (odds := mp.expm1(limit) / q + 1) > 0:  # where the other loss is at its end
+        cuts.append(sigma * mp.log(odds) + 1 / (2 * sigma))
+    cuts = sorted(c for c in cuts if -16 <= c <= 16)
+    return mp.quad(integrand, cuts)

@@ -75,15 +75,6 @@ def test_basic_composition_holds_for_unequal_mechanisms():
     assert exact_delta(atoms, total.epsilon) >= 0.9 * total.delta
 
 
-def test_counts_are_whole():
-    with pytest.raises(ValueError, match="count must be integers"):
-        basic_composition(1.0, 0.0, 1.5)
-    with pytest.raises(ValueError, match="delta must be"):
-        basic_composition(1.0, 1.5)
-    with pytest.raises(ValueError, match="epsilon must be"):
-        basic_composition(-1.0)
-
-
 # The mean of the loss.
 
 
@@ -189,14 +180,7 @@ def test_adaptive_choices_gain_nothing_over_the_worst_pair(epsilon):
             )
 
 
-def test_advanced_arguments():
-    for bad in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match=r"slack must be a number in \(0, 1\)"):
-            advanced_composition(0.1, bad)
-    with pytest.raises(ValueError, match="form must be one of"):
-        advanced_composition(0.1, 0.1, form="best")
-    with pytest.raises(ValueError, match="target_epsilon must be"):
-        advanced_composition(0.1, target_epsilon=-1.0)
+def test_no_slack_is_left_at_epsilon_0():
     assert advanced_composition(0.1, target_epsilon=0.0, count=10).delta == 1.0
     assert advanced_composition(0.1, target_epsilon=math.inf, delta=0.1, count=2).delta > 0.2
     assert advanced_composition(0.0, target_epsilon=0.5, count=9).delta <= 1e-300
@@ -225,8 +209,6 @@ def test_the_best_split_is_best_and_holds(form, mu, count, delta):
 
 def test_a_mechanism_that_never_answers():
     assert best_split(lambda delta: math.inf, 0.1, 3).epsilon == math.inf
-    with pytest.raises(ValueError, match="epsilon_at must be"):
-        best_split(lambda delta: math.nan, 0.1, 3)
 
 
 # Optimal composition.
@@ -321,12 +303,6 @@ def test_optimal_edges():
     assert optimal_composition(0.5, 4, target_delta=1e-3, delta=1e-3).epsilon == math.inf
     assert optimal_composition(0.0, 4, target_delta=0.0).epsilon == 0.0
     assert 0.0 < optimal_composition(1e-3, 10**6, target_epsilon=900.0).delta < 1e-300
-    for bad in (-1, 10**9 + 1):
-        with pytest.raises(ValueError, match="count must be an integer"):
-            optimal_composition(1.0, bad, target_epsilon=1.0)
-    for bad in (math.inf, -1.0, math.nan):
-        with pytest.raises(ValueError, match="epsilon must be"):
-            optimal_composition(bad, 2, target_epsilon=1.0)
 
 
 def test_nothing_beats_the_optimum():

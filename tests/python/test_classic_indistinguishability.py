@@ -234,24 +234,3 @@ def test_one_outcome_and_no_outcome_in_common():
     assert apart.delta == 1.0
     assert not apart.kept_p.any()
     assert not apart.kept_q.any()
-    with pytest.raises(TypeError, match="pair must be"):
-        common_part(laplace(1.0), 0.5)
-    with pytest.raises(ValueError, match="epsilon must be"):
-        common_part(([1.0], [1.0]), -1.0)
-
-
-def test_arguments():
-    with pytest.raises(TypeError, match=r"pair must be \(p, q\) or a DominatingPair, got"):
-        loss_tail([(0.5, 1)], 0.0)
-    with pytest.raises(TypeError, match="count must be"):
-        loss_tail([(laplace(1.0), 1.5)], 0.0)
-    with pytest.raises(TypeError, match="pair must be"):
-        indistinguishability([0.5, 0.5], epsilon=0.0)
-    with pytest.raises(ValueError, match="q must be as long as p"):
-        indistinguishability(([0.5, 0.5], [1.0]), epsilon=0.0)
-    with pytest.raises(ValueError, match="p must be"):
-        indistinguishability(([0.5, 0.6], [0.5, 0.5]), epsilon=0.0)
-    with pytest.raises(ValueError, match="epsilon must be"):
-        indistinguishability(([1.0], [1.0]), epsilon=math.nan)
-    with pytest.raises(ValueError, match="delta must be"):
-        indistinguishability(([1.0], [1.0]), delta=1.5)

@@ -94,18 +94,6 @@ def test_one_order():
     assert dp_from_rdp(math.inf, 1.0, delta=1e-9).epsilon == 1.0
     assert dp_from_rdp(3.0, 1.0, delta=0.0).epsilon == math.inf
     assert dp_from_rdp(3.0, 1.0, delta=1.0).epsilon == 0.0
-    for given in {"epsilon": 0.5}, {"delta": 0.5}:
-        with pytest.raises(ValueError, match="order must be"):
-            dp_from_rdp(1.0, 1.0, **given)
-        with pytest.raises(ValueError, match="rdp must be"):
-            dp_from_rdp(2.0, -1.0, **given)
-    for given in {}, {"epsilon": 1.0, "delta": 0.5}:
-        with pytest.raises(ValueError, match="exactly one of epsilon and delta must be given"):
-            dp_from_rdp(2.0, 1.0, **given)
-    with pytest.raises(ValueError, match="delta must be"):
-        dp_from_moments(lambda t: t, delta=0.0)
-    with pytest.raises(ValueError, match="kappa must be"):
-        dp_from_moments(lambda t: math.nan, epsilon=1.0)
     assert dp_from_moments(lambda t: t, epsilon=math.inf).delta == 0.0
     assert dp_from_moments(lambda t: math.inf, epsilon=1.0).delta == 1.0
 
@@ -222,17 +210,3 @@ def test_the_domain_of_the_constant():
     for c1, c2 in ((1.0, 14.0), (20.0, 5.0), (1e3, 1.0)):
         with pytest.raises(ValueError, match="c1 and c2 must be small enough"):
             log_moment_constant(c1, c2)
-    with pytest.raises(ValueError, match="c2 must be"):
-        log_moment_constant(1.0, 0.9e-6)
-    for bad in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match="c1 must be"):
-            log_moment_constant(bad, 1.0)
-
-
-def test_smaller_powers_of_the_rate_have_no_constant():
-    # r = c1 sigma^-1/2 instead of c1/sigma: the moments grow without bound
-    found = []
-    for sigma in (5.0, 10.0, 30.0, 100.0, 300.0):
-        order = sigma**2
-        found.append(float(special.log_a(0.3 / math.sqrt(sigma), sigma, order)))
-    assert found == pytest.approx([0.25, 0.49, 1.42, 4.64, 13.7], rel=0.02)

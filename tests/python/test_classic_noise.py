@@ -5,11 +5,9 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
-from pair_reference import laplace
 
 from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
 from renyi._search import least_value
-from renyi.pairs import Composition
 from renyi.theory.composition import advanced_composition, basic_composition, best_split
 from renyi.theory.indistinguishability import (
     indistinguishability,
@@ -17,7 +15,7 @@ from renyi.theory.indistinguishability import (
     sum_tail_bound,
     tail_from_guarantee,
 )
-from renyi.theory.moments import dp_from_moments, log_moment_constant
+from renyi.theory.moments import dp_from_moments
 from renyi.theory.noise import gaussian_calibration, laplace_calibration
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 from renyi.theory.subsampling import subsampled
@@ -48,11 +46,6 @@ def test_normal_tail_bounds_are_the_formulas():
     assert normal_tail_bound(0.0, "half") == pytest.approx(0.5)
     mills = math.exp(-2.0) / (2.0 * math.sqrt(2.0 * math.pi))
     assert normal_tail_bound(2.0, "mills") == pytest.approx(mills, rel=1e-12)
-    for bad in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match="t must be"):
-            normal_tail_bound(bad)
-    with pytest.raises(ValueError, match="form must be"):
-        normal_tail_bound(1.0, "exact")
 
 
 def test_the_tail_from_a_guarantee_holds_for_finite_pairs():
@@ -70,9 +63,6 @@ def test_the_tail_from_a_guarantee_at_its_edges():
     assert tail_from_guarantee(1.0, 0.0, 2.0) == 0.0
     assert tail_from_guarantee(1.0, 1.0, 2.0) == 1.0
     assert tail_from_guarantee(1e-300, 0.5, 1.0 + 1e-15) == 1.0
-    for bad in (1.0, 0.5, math.inf):
-        with pytest.raises(ValueError, match="factor must be"):
-            tail_from_guarantee(1.0, 0.1, bad)
 
 
 @pytest.mark.parametrize(("count", "bound"), [(10, 1.0), (100, 0.3)])
@@ -109,27 +99,9 @@ def test_laplace_noise_meets_its_target_and_no_less_does(epsilon, delta, sensiti
     )
 
 
-@pytest.mark.parametrize("scale", [0.3, 1.0, 5.0])
-def test_laplace_delta_is_the_hockey_stick_of_two_laplaces(scale):
-    for epsilon in (0.0, 0.1, 0.9 / scale, 2.0 / scale):
-        lower, upper = Composition([(laplace(scale), 1)]).delta_bounds(epsilon)
-        found = laplace_calibration(scale=scale, epsilon=epsilon)
-        assert lower <= found
-        assert found <= upper + 1e-14
-
-
 def test_laplace_edges():
     assert laplace_calibration(scale=1.0, epsilon=math.inf) == 0.0
     assert laplace_calibration(scale=1.0, delta=1.0) == 0.0
-    for bad in (0.0, -1.0, math.inf, math.nan):
-        with pytest.raises(ValueError, match="epsilon must be a number in"):
-            laplace_calibration(epsilon=bad, delta=0.0)
-        with pytest.raises(ValueError, match="scale must be"):
-            laplace_calibration(scale=bad, epsilon=1.0)
-    with pytest.raises(ValueError, match="delta must be"):
-        laplace_calibration(epsilon=1.0, delta=1.0)
-    with pytest.raises(TypeError, match="sensitivity must be"):
-        laplace_calibration(epsilon=1.0, sensitivity="1", delta=0.0)
 
 
 # Gaussian noise.
@@ -221,28 +193,6 @@ def test_the_tail_bound_is_refused_where_it_is_false():
     )
 
 
-def test_gaussian_arguments():
-    for bad in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(ValueError, match="epsilon must be"):
-            gaussian_calibration(epsilon=bad, delta=0.1)
-        with pytest.raises(ValueError, match="sensitivity must be"):
-            gaussian_calibration(sigma=1.0, epsilon=1.0, sensitivity=bad)
-    for bad in (0.0, 1.0, 2.0):
-        with pytest.raises(ValueError, match=r"delta must be a number in \(0, 1\)"):
-            gaussian_calibration(epsilon=1.0, delta=bad)
-    with pytest.raises(ValueError, match="calibration must be one of 'exact'"):
-        gaussian_calibration(epsilon=1.0, delta=0.1, calibration="best")
-    with pytest.raises(ValueError, match="calibration must be one of 'exact', 'chernoff'"):
-        gaussian_calibration(sigma=1.0, epsilon=1.0, calibration="mills")
-    with pytest.raises(ValueError, match="count must be"):
-        gaussian_calibration(epsilon=1.0, delta=0.1, count=0)
-    with pytest.raises(TypeError, match="sigma must be"):
-        gaussian_calibration(sigma="1", epsilon=1.0)
-    for noise in gaussian_calibration, laplace_calibration:
-        with pytest.raises(ValueError, match=r"exactly two of .* must be given, got .*=None"):
-            noise(epsilon=1.0)
-
-
 @pytest.mark.parametrize("sigma", [0.7, 3.0])
 def test_the_epsilon_of_gaussian_noise_is_the_inverse(sigma):
     for delta in (1e-200, 1e-5, 0.2):
@@ -270,11 +220,6 @@ def test_extreme_noise_and_epsilon():
     for calibration in ("chernoff", "chernoff_exact", "mills"):
         found = gaussian_calibration(epsilon=1e308, delta=1e-5, calibration=calibration)
         assert found == pytest.approx(1.0 / math.sqrt(2.0) / math.sqrt(1e308), rel=1e-12)
-    for bad in (["chernoff"], None):
-        with pytest.raises(ValueError, match="calibration must be one of"):
-            gaussian_calibration(epsilon=1.0, delta=1e-5, calibration=bad)
-    with pytest.raises(ValueError, match="count must be an integer"):
-        gaussian_calibration(epsilon=1.0, delta=1e-5, count=10**400)
 
 
 def test_sums_that_overflow():
@@ -288,23 +233,12 @@ def test_routes_at_extreme_arguments():
     assert full_batch_route(1e300, 1, epsilon=1e300).delta == 5e-324
     assert advanced_route(0.5, 1.0, 10, epsilon=5e-324).delta == 1.0
     assert advanced_route(5e-324, 1.0, 10, epsilon=1.0).delta < 1e-300
-    for given in {"epsilon": 0.5}, {"delta": 0.5}:
-        with pytest.raises(ValueError, match="composition must be one of"):
-            advanced_route(0.01, 4.0, 10, **given, composition="best")
-        with pytest.raises(ValueError, match="steps must be an integer in"):
-            advanced_route(0.01, 4.0, 10**10, **given, composition="optimal")
-        with pytest.raises(ValueError, match="steps must be an integer from 1"):
-            advanced_route(0.01, 4.0, 10**400, **given)
-    with pytest.raises(ValueError, match="epochs must be an integer from 1"):
-        full_batch_route(4.0, 10**400, epsilon=0.5)
 
 
 def test_much_noise_and_extreme_moments():
     # beyond the least c2 the constant of that c2 serves
     assert moment_bound(1e-4, 2000.0, 1, epsilon=1.0).delta < 1e-300
     assert moment_bound(1e-203, 1e200, 1, delta=1e-5).epsilon < 1e-3
-    with pytest.raises(TypeError, match="c1 must be"):
-        log_moment_constant([1.0], 1.0)
     for epsilon in (1e303, 1e308):  # epsilon t overflows
         assert dp_from_moments(lambda t: 0.0, epsilon=epsilon).delta == 5e-324
         assert dp_from_moments(lambda t: math.inf, epsilon=epsilon).delta == 1.0
@@ -362,12 +296,6 @@ def test_deviations_of_the_loss_are_rounded_down():
 def test_counts_are_rounded_up():
     for count in (1, 3, 2**53, 2**53 + 1, 10**300):
         assert count <= count_above(count, "count") <= count * (1 + 2**-52)
-    for count in (0, -1, 10**301, 10**400):
-        with pytest.raises(ValueError, match="steps must be an integer"):
-            count_above(count, "steps")
-    for count in (1.5, "1", None, True):
-        with pytest.raises(TypeError, match="steps must be an integer"):
-            count_above(count, "steps")
 
 
 @pytest.mark.parametrize("place", [1e-5, 0.7, 1.0, 3e4])

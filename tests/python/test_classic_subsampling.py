@@ -140,16 +140,8 @@ def test_edges():
     # a record that is never in the sample, Claims 19 and 24 at r = 0
     assert subsampled(math.inf, 0.3, 0.0) == (0.0, 0.0)
     assert subsampled_rdp(3.0, 2.0, 0.0) == 0.0
-    for bad in (-0.1, 1.5, math.nan):
-        with pytest.raises(ValueError, match=r"rate must be a number in \[0, 1\]"):
-            subsampled(1.0, 0.1, bad)
-    for bad in (0.0, 1.5):
-        with pytest.raises(ValueError, match=r"rate must be a number in \(0, 1\]"):
-            subsampled(1.0, 0.1, bad, inverse=True)
     for epsilon in (1e-9, 0.4, 3.0):  # the linear form is weaker
         assert subsampled(epsilon, 0.0, 0.1).epsilon <= 0.1 * math.expm1(epsilon) * (1 + 1e-12)
-    with pytest.raises(ValueError, match="delta must be"):
-        subsampled(1.0, 2.0, 0.5)
 
 
 def test_the_shorter_sum_of_the_text_is_not_implied():
@@ -198,6 +190,3 @@ def test_the_convexity_bound_is_linear_in_the_rate():
     assert found <= 0.01 * math.expm1(9.0 * 10.0 / 32.0) / 9.0
     assert subsampled_rdp(3.0, 0.0, 0.5) == 0.0
     assert subsampled_rdp(3.0, 0.7, 1.0) == pytest.approx(0.7)
-    for bad in (1.0, 0.5, math.inf):
-        with pytest.raises(ValueError, match="order must be"):
-            subsampled_rdp(bad, 1.0, 0.5)

@@ -42,6 +42,7 @@ from renyi.mechanisms import (
 from renyi.pairs import MechanismPair
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
+LAPLACE = MechanismPair(Laplace(1.0))
 NAMES = {name: getattr(renyi.mechanisms, name) for name in renyi.mechanisms.__all__}
 NAMES |= {name: getattr(pairs, name) for name in pairs.__all__}
 NAMES |= {name: getattr(matrix, name) for name in matrix.__all__} | {"inf": math.inf}
@@ -294,41 +295,31 @@ def test_numbers_of_a_wrong_type(kind, bad):
         kind(bad)
 
 
-@pytest.mark.parametrize("bad", [1.5, "3", None, True, [1]])
-def test_integers_of_a_wrong_type(bad):
-    with pytest.raises(TypeError, match="count must be an integer >= 0"):
-        Composed((STEP, bad))
-    with pytest.raises(TypeError, match="count must be an integer >= 0"):
-        STEP * bad
-    with pytest.raises(TypeError, match="choices must be an integer >= 1"):
-        RandomizedResponse(0.75, bad)
-    with pytest.raises(TypeError, match="sensitivity must be an integer >= 1"):
-        DiscreteLaplace(0.75, bad)
+WHOLE, SEQUENCES, OTHERS = [1.5, "3", None, True, [1]], [1.0, "12", None], [3, None]
 
 
-@pytest.mark.parametrize("bad", [1.0, "12", None])
-def test_sequences_of_a_wrong_type(bad):
-    with pytest.raises(TypeError, match="sensitivities must be a sequence"):
-        GaussianMixture(1.0, bad, [1.0])
-    with pytest.raises(TypeError, match="rdp must be a sequence"):
-        RDPCurve([2.0], bad)
-    with pytest.raises(TypeError, match="orders must be"):
-        RDPCurve([bad and "2"], [1.0])
-
-
-def test_mechanisms_of_a_wrong_type():
-    with pytest.raises(TypeError, match="parts must be"):
-        Composed(3)
-    with pytest.raises(TypeError, match="mechanism must be"):
-        PoissonSampled(3, 0.5)
-    with pytest.raises(TypeError, match="mechanism must be"):
-        RepeatAndSelect(None, 2.0, 1.0)
-    with pytest.raises(TypeError, match="remove must be a DominatingPair"):
-        PrivacyLoss(Gaussian(1.0))
-    with pytest.raises(TypeError, match="add must be a DominatingPair"):
-        PrivacyLoss(MechanismPair(Laplace(1.0)), 3)
-    with pytest.raises(TypeError):
-        STEP + 3
+@each(
+    "message, make, bads",
+    [
+        ("count must be an integer >= 0", lambda bad: Composed((STEP, bad)), WHOLE),
+        ("count must be an integer >= 0", lambda bad: STEP * bad, WHOLE),
+        ("choices must be an integer >= 1", lambda bad: RandomizedResponse(0.75, bad), WHOLE),
+        ("sensitivity must be an integer >= 1", lambda bad: DiscreteLaplace(0.75, bad), WHOLE),
+        ("sensitivities must be a seq", lambda bad: GaussianMixture(1.0, bad, [1.0]), SEQUENCES),
+        ("rdp must be a sequence", lambda bad: RDPCurve([2.0], bad), SEQUENCES),
+        ("orders must be", lambda bad: RDPCurve([bad and "2"], [1.0]), SEQUENCES),
+        ("parts must be", Composed, OTHERS),
+        ("mechanism must be", lambda bad: PoissonSampled(bad, 0.5), OTHERS),
+        ("mechanism must be", lambda bad: RepeatAndSelect(bad, 2.0, 1.0), OTHERS),
+        ("remove must be a DominatingPair", PrivacyLoss, [Gaussian(1.0)]),
+        ("add must be a DominatingPair", lambda x: PrivacyLoss(LAPLACE, x), [3, Gaussian(1.0)]),
+        ("unsupported operand", lambda bad: STEP + bad, OTHERS),
+    ],
+)
+def test_wrong_types(message, make, bads):
+    for bad in bads:
+        with pytest.raises(TypeError, match=message):
+            make(bad)
 
 
 @given(mechanisms(3), st.sampled_from([-1, 1.5, "3", None]))
@@ -456,7 +447,12 @@ def test_a_class_reads_its_own():
         Gaussian.from_json(SAMPLED_STEP.to_json())
 
 
-GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
+GAUSSIAN, GUMBEL = (
+    {"type": "Gaussian", "noise_multiplier": 1.0},
+    {"type": "GumbelPair", "scale": 1.0},
+)
+PARTS, ONE = {"type": "Composed"}, {"mechanism": GAUSSIAN, "count": 1}
+BATCHES, LOSS = {"type": "ShuffledBatches", "batches": 3}, {"type": "PrivacyLoss", "add": GAUSSIAN}
 
 
 @each(
@@ -472,7 +468,7 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (ValueError, "type must be one of", {"type": ["Gaussian"]}),
         (ValueError, "type must be one of", {"type": "Mechanism"}),
         (ValueError, "type must be one of", {"type": "DensityPair"}),
-        (ValueError, "type must be that of a mechanism", {"type": "GumbelPair", "scale": 1.0}),
+        (ValueError, "type must be that of a mechanism", GUMBEL),
         (ValueError, "Gaussian must have the fields.*lacks 'noise_mult", {"type": "Gaussian"}),
         (ValueError, "has unknown 'sigma'", GAUSSIAN | {"sigma": 1.0}),
         (ValueError, "noise_multiplier must be", GAUSSIAN | {"noise_multiplier": -1.0}),
@@ -486,38 +482,14 @@ GAUSSIAN = {"type": "Gaussian", "noise_multiplier": 1.0}
         (ValueError, "version must be 1, got 2", GAUSSIAN | {"version": 2}),
         (ValueError, "version must be 1, got 1.0", GAUSSIAN | {"version": 1.0}),
         (ValueError, "version must be 1, got True", GAUSSIAN | {"version": True}),
-        (TypeError, "parts must be a list", {"type": "Composed", "parts": GAUSSIAN}),
-        (TypeError, "parts must be mappings", {"type": "Composed", "parts": [3]}),
-        (ValueError, "parts must have the fields", {"type": "Composed", "parts": [GAUSSIAN]}),
-        (
-            TypeError,
-            "count must be an integer",
-            {"type": "Composed", "parts": [{"mechanism": GAUSSIAN, "count": 1.5}]},
-        ),
-        (
-            TypeError,
-            "parts must be mechanisms",
-            {"type": "Composed", "parts": [{"mechanism": 3, "count": 1}]},
-        ),
-        (
-            ValueError,
-            "has unknown 'version'",
-            {"type": "ShuffledBatches", "mechanism": GAUSSIAN | {"version": 1}, "batches": 3},
-        ),
-        (
-            TypeError,
-            "mechanism must be a Mechanism",
-            {
-                "type": "ShuffledBatches",
-                "mechanism": {"type": "GumbelPair", "scale": 1.0},
-                "batches": 3,
-            },
-        ),
-        (
-            TypeError,
-            "remove must be a DominatingPair",
-            {"type": "PrivacyLoss", "remove": GAUSSIAN, "add": GAUSSIAN},
-        ),
+        (TypeError, "parts must be a list", PARTS | {"parts": GAUSSIAN}),
+        (TypeError, "parts must be mappings", PARTS | {"parts": [3]}),
+        (ValueError, "parts must have the fields", PARTS | {"parts": [GAUSSIAN]}),
+        (TypeError, "count must be an integer", PARTS | {"parts": [ONE | {"count": 1.5}]}),
+        (TypeError, "parts must be mechanisms", PARTS | {"parts": [ONE | {"mechanism": 3}]}),
+        (ValueError, "has unknown 'version'", BATCHES | {"mechanism": GAUSSIAN | {"version": 1}}),
+        (TypeError, "mechanism must be a Mechanism", BATCHES | {"mechanism": GUMBEL}),
+        (TypeError, "remove must be a DominatingPair", LOSS | {"remove": GAUSSIAN}),
     ],
 )
 def test_bad_dictionaries(error, message, data):
@@ -525,7 +497,7 @@ def test_bad_dictionaries(error, message, data):
         Mechanism.from_dict(data)
 
 
-@pytest.mark.parametrize(
+@each(
     ("message", "text"),
     [
         ("strict JSON", ""),
@@ -540,17 +512,13 @@ def test_bad_dictionaries(error, message, data):
         ("numbers must be", '{"version": 1, "type": "Gaussian", "noise_multiplier": 1e999}'),
         ("distinct", '{"version": 1, "type": "PureDP", "epsilon": 1, "epsilon": 2}'),
     ],
-    ids=lambda value: str(value)[:30],
 )
 def test_bad_texts(message, text):
     with pytest.raises(ValueError, match=message):
         Mechanism.from_json(text)
-
-
-@pytest.mark.parametrize("bad", [None, 3, {}, Gaussian(1.0)])
-def test_texts_of_a_wrong_type(bad):
-    with pytest.raises(TypeError, match="text must be a string of JSON"):
-        Mechanism.from_json(bad)
+    for bad in (None, 3, {}, Gaussian(1.0)):
+        with pytest.raises(TypeError, match="text must be a string of JSON"):
+            Mechanism.from_json(bad)
 
 
 def test_whole_numbers_and_every_digit():

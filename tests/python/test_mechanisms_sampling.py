@@ -141,12 +141,6 @@ def test_an_epoch_is_of_anything():
         assert ShuffledBatches(inner, 10).mechanism == inner
 
 
-@pytest.mark.parametrize("inner", [G * 2, STEP, Laplace(1.0), 3, None])
-def test_bounds_of_the_gaussian_only(inner):
-    with pytest.raises(TypeError, match="mechanism must be a Gaussian, the only one"):
-        TruncatedPoissonSampled(inner, 0.1, 10, 100)
-
-
 def test_rate_of_a_sample_of_fixed_size():
     assert FixedSizeSampled(G, 1, 3).sample_rate == 1 / 3
     assert FixedSizeSampled(G, 3, 3).sample_rate == 1.0
@@ -163,50 +157,49 @@ def test_sizes_of_numpy_become_integers():
     assert [type(v) for v in (fixed.sample_size, fixed.replacement)] == [int, bool]
 
 
-@pytest.mark.parametrize(
-    ("message", "kind", "arguments"),
+def cut(**changes):
+    return TruncatedPoissonSampled(
+        **{"mechanism": G, "sample_rate": 0.1, "batch_limit": 1, "population": 1} | changes
+    )
+
+
+NO_SIZE, GAUSSIAN = [1.5, "3", None, True], "mechanism must be a Gaussian, the only one"
+
+
+@each(
+    "message, make, outside, wrong",
     [
-        (r"sample_size must be an integer >= 1", FixedSizeSampled, (G, 0, 10)),
-        (r"population must be an integer >= 1", FixedSizeSampled, (G, 1, 0)),
-        (r"sample_size must be an integer in \[1, 10\]", FixedSizeSampled, (G, 11, 10)),
-        (r"sample_rate must be a number in \[0, 1\]", TruncatedPoissonSampled, (G, 1.1, 1, 1)),
-        (r"batch_limit must be an integer >= 1", TruncatedPoissonSampled, (G, 0.1, 0, 1)),
-        (r"population must be an integer >= 1", TruncatedPoissonSampled, (G, 0.1, 1, 0)),
-        (r"batches must be an integer >= 1", ShuffledBatches, (G, 0)),
-        (r"steps must be an integer >= 1", RandomAllocation, (G, -1)),
-        (r"epochs must be an integer >= 1", FixedAllocation, (G, 5, 0)),
-        (r"sample_rate must be a number in \[0, 1\]", PoissonSampled, (G, 1.1)),
-        (r"sample_rate must be a number in \[0, 1\]", PoissonSampled, (G, math.nan)),
+        (r"sample_size must be .* >= 1", lambda x: FixedSizeSampled(G, x, 10), [0], NO_SIZE),
+        (r"sample_size must be .* in \[1, 10\]", lambda x: FixedSizeSampled(G, x, 10), [11], []),
+        (r"population must be .* >= 1", lambda x: FixedSizeSampled(G, 1, x), [0], NO_SIZE),
+        (
+            r"replacement must be True or",
+            lambda x: FixedSizeSampled(G, 1, 10, x),
+            [],
+            [1, 0, None, "yes"],
+        ),
+        (r"sample_rate must be .* in \[0, 1\]", lambda x: cut(sample_rate=x), [1.1], []),
+        (r"batch_limit must be .* >= 1", lambda x: cut(batch_limit=x), [0], NO_SIZE),
+        (r"population must be .* >= 1", lambda x: cut(population=x), [0], []),
+        (GAUSSIAN, lambda x: cut(mechanism=x), [], [G * 2, STEP, Laplace(1.0), 3, None]),
+        (r"batches must be .* >= 1", lambda x: ShuffledBatches(G, x), [0], NO_SIZE),
+        (r"steps must be .* >= 1", lambda x: RandomAllocation(G, x), [-1], NO_SIZE),
+        (r"epochs must be .* >= 1", lambda x: FixedAllocation(G, 5, x), [0], []),
+        (
+            r"sample_rate must be .* in \[0, 1\]",
+            lambda x: PoissonSampled(G, x),
+            [1.1, math.nan],
+            [],
+        ),
+        (r"mechanism must be a Mechanism", lambda x: FixedSizeSampled(x, 1, 10), [], [3]),
+        (r"mechanism must be a Mechanism", lambda x: ShuffledBatches(x, 1), [], [3]),
     ],
 )
-def test_arguments_outside_their_range(message, kind, arguments):
-    with pytest.raises(ValueError, match=f"^{message}"):
-        kind(*arguments)
-
-
-@pytest.mark.parametrize("bad", [1.5, "3", None, True])
-def test_sizes_of_a_wrong_type(bad):
-    for message, kind, arguments in [
-        ("sample_size must be", FixedSizeSampled, (G, bad, 10)),
-        ("population must be", FixedSizeSampled, (G, 1, bad)),
-        ("batch_limit must be", TruncatedPoissonSampled, (G, 0.1, bad, 10)),
-        ("batches must be", ShuffledBatches, (G, bad)),
-        ("steps must be", RandomAllocation, (G, bad)),
-    ]:
-        with pytest.raises(TypeError, match=f"^{message}"):
-            kind(*arguments)
-
-
-@pytest.mark.parametrize("bad", [1, 0, None, "yes"])
-def test_replacement_is_a_truth_value(bad):
-    with pytest.raises(TypeError, match="replacement must be True or False"):
-        FixedSizeSampled(G, 1, 10, bad)
-
-
-@pytest.mark.parametrize("kind", [FixedSizeSampled, ShuffledBatches])
-def test_what_is_sampled_is_a_mechanism(kind):
-    with pytest.raises(TypeError, match="mechanism must be a Mechanism"):
-        kind(3, 1, *([10] if kind is FixedSizeSampled else []))
+def test_refused(message, make, outside, wrong):
+    for error, bads in ((ValueError, outside), (TypeError, wrong)):
+        for bad in bads:
+            with pytest.raises(error, match=f"^{message}"):
+                make(bad)
 
 
 # --- numbers of uses
@@ -261,17 +254,6 @@ def test_checkpoints_follow_the_rule():
             accountant.get_epsilon_after(1e-6, RARE_STEP, counts)
 
 
-@pytest.mark.parametrize("accountant", ["pld", "rdp"])
-def test_calibration_follows_the_rule(accountant):
-    target = {"target_epsilon": 1.0, "target_delta": 1e-6, "accountant": accountant}
-    for call in (
-        lambda steps: calibrate_noise_multiplier(**target, sample_rate=0.1, steps=steps),
-        lambda steps: calibrate_sample_rate(**target, noise_multiplier=2.0, steps=steps),
-    ):
-        with pytest.raises(ValueError, match=f"^steps {RULE}, got {MOST + 1}$"):
-            call(MOST + 1)
-
-
 @pytest.mark.parametrize(
     "use",
     [
@@ -292,6 +274,20 @@ def test_one_message_wherever_uses_are_counted(use):
         use(RARE_STEP, 10**10_000)  # too long for Python to print
 
 
+@each("accountant", ["pld", "rdp"])
+def test_calibrations_lattices_and_comparisons_follow_the_rule(accountant):
+    target = {"target_epsilon": 1.0, "target_delta": 1e-6, "accountant": accountant}
+    one = r"steps must be an integer in \[1, 10\^9\]"
+    for message, make in (
+        (f"steps {RULE}", lambda n: calibrate_noise_multiplier(**target, sample_rate=0.1, steps=n)),
+        (f"steps {RULE}", lambda n: calibrate_sample_rate(**target, noise_multiplier=2.0, steps=n)),
+        (f"count {RULE}", lambda n: pairs.Composition([(MechanismPair(Laplace(1.0)), n)])),
+        (one, lambda n: compare(0.01, 4.0, n, epsilon=1.0)),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}, got {MOST + 1}$"):
+            make(MOST + 1)
+
+
 def test_training_plans_follow_the_rule():
     def plan(**length):
         return TrainingPlan(10**4, 10, noise_multiplier=1.0, **length)
@@ -306,13 +302,6 @@ def test_training_plans_follow_the_rule():
     for length in ({"epochs": 1e6 + 1}, {"epochs": 1e300}, {"epochs": 10**7, **shuffled}):
         with pytest.raises(ValueError, match=r"^epochs must make at most 10\^9 steps, got"):
             plan(**length)
-
-
-def test_lattices_and_comparisons_follow_the_rule():
-    with pytest.raises(ValueError, match=f"^count {RULE}"):
-        pairs.Composition([(MechanismPair(Laplace(1.0)), MOST + 1)])
-    with pytest.raises(ValueError, match=r"^steps must be an integer in \[1, 10\^9\]"):
-        compare(0.01, 4.0, MOST + 1, epsilon=1.0)
 
 
 @pytest.mark.parametrize("accountant", ["pld", "rdp"])

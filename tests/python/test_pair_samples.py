@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Iterable
 
 import mpmath as mp
 import numpy as np
@@ -16,7 +15,9 @@ from pair_reference import (
     delta_bounds,
     drawn,
     fixed_size,
+    gaussian_delta,
     hockey_stick,
+    mixture,
     noisy_sum,
     squared,
     truncated_poisson,
@@ -133,10 +134,9 @@ def test_one_splice_in_closed_form(rate: float, epsilon: float) -> None:
         g, e = mp.mpf(rate), mp.log1p(mp.expm1(epsilon) / mp.mpf(rate))
         mu = mp.mpf("1.5")
         laplace_delta = max(-mp.expm1((e - 1) / 2), mp.mpf(0))
-        gaussian_delta = mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu)
         for base, delta in (
             (Pair.laplace(1.0), laplace_delta),
-            (Pair.gaussian(1.5), gaussian_delta),
+            (Pair.gaussian(1.5), gaussian_delta(mu, e)),
         ):
             lower, upper = bounds(spliced(base, rate), epsilon)
             assert lower <= g * delta <= upper
@@ -160,49 +160,18 @@ def test_splices_of_an_asymmetric_base_are_one_pair_above_both_orders() -> None:
                 assert max(exact, back) <= upper
 
 
-def test_gumbel_like_lower_ends_are_attained() -> None:
-    # Two uses of b = 4 sqrt(6)/pi at epsilon 1 give .0223065 and not what the splice gives.
-    t = np.pi / (4.0 * np.sqrt(6.0))
-    # Gumbel noise merged into intervals: e^-x is exponential, and moving x multiplies it by e^-t.
-    ends = np.linspace(0.0, 30.0, 4001)
-    p, q = (-np.diff(np.append(np.exp(-ends * rate), 0.0)) for rate in (np.exp(t), 1.0))
-    forward, back = Pair.discrete(p, q), Pair.discrete(q, p)
-    larger = max((forward, back), key=lambda pair: bounds(pair, 0.3)[0])
-    splice = Pair.spliced(larger, 1.0, larger)
-    lower, upper = bounds(splice, 1.0, 2)
-    assert lower <= 0.0223066
-    assert upper >= 0.02229
-    assert splice.symmetric is False
-
-
 # --- many records, many uses
-
-
-def fraction(value: Fraction) -> mp.mpf:
-    return mp.mpf(value.numerator) / value.denominator
-
-
-def stick(p: Sequence[Fraction], q: Sequence[Fraction], epsilon: float) -> mp.mpf:
-    e = mp.exp(epsilon)
-    return mp.fsum(max(fraction(a) - e * fraction(b), 0) for a, b in zip(p, q, strict=True))
-
-
-def gaussian_delta(mu: mp.mpf, epsilon: mp.mpf) -> mp.mpf:
-    return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
 
 
 def test_the_splice_is_attained_without_a_common_output() -> None:
     # mu_0, mu_1, mu_1' of the proof with D(mu_1 || mu_0) = D(mu_1 || mu_1'): the bound is sharp.
-    g, a = Fraction(1, 4), Fraction(3, 4)
-    one = [a, Fraction(1, 8), Fraction(1, 8)]
-    two = [Fraction(1, 8), a, Fraction(1, 8)]
-    none = [Fraction(1, 8), Fraction(1, 8), a]
-    p = [(1 - g) * z + g * x for z, x in zip(none, one, strict=True)]
-    q = [(1 - g) * z + g * x for z, x in zip(none, two, strict=True)]
+    g, a = mp.mpf("0.25"), mp.mpf("0.75")
+    one, two, none = ({i: a if i == k else mp.mpf("0.125") for i in range(3)} for k in range(3))
+    p, q = mixture([(1 - g, none), (g, one)]), mixture([(1 - g, none), (g, two)])
     pair = spliced(Pair.randomized_response(0.75, 3), 0.25)
     for epsilon in (0.0, 0.1, 0.3):
         with mp.workdps(30):
-            exact = stick(p, q, epsilon)
+            exact = hockey_stick(p, q, epsilon)
         lower, upper = bounds(pair, epsilon)
         assert exact <= upper
         assert lower <= exact * (1 + 1e-12) or epsilon > 0.0
@@ -331,8 +300,7 @@ def test_gaussians_are_one(mu: float, uses: int) -> None:
         total = mp.mpf(mu) * mp.sqrt(uses)
 
         def profile(e: mp.mpf) -> mp.mpf:
-            x = mp.log(e)
-            return mp.ncdf(total / 2 - x / total) - e * mp.ncdf(-total / 2 - x / total)
+            return gaussian_delta(total, mp.log(e))
 
         enclosed(Pair.product([(Pair.gaussian(mu), uses)]), profile, 3e-3)
 

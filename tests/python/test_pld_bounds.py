@@ -18,8 +18,10 @@ from pair_reference import (
     gaussian,
     gaussian_delta,
     laplace,
+    one_step,
     sampled_gaussian,
     sampled_pair,
+    two_steps,
 )
 
 from renyi._engine import LossComposition, Pair
@@ -41,37 +43,6 @@ def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float | No
         assert upper - lower <= rtol * upper
 
 
-def sampled_step(q: float, sigma: float, epsilon: mp.mpf, direction: str) -> mp.mpf:
-    """One step in closed form; the other direction by duality."""
-    q_, s = mp.mpf(q), mp.mpf(sigma)
-    if direction == "add":
-        return 1 - mp.exp(epsilon) + mp.exp(epsilon) * sampled_step(q, sigma, -epsilon, "remove")
-    if epsilon <= mp.log1p(-q_):
-        return 1 - mp.exp(epsilon)
-    x = mp.mpf(1) / 2 + s**2 * mp.log((mp.expm1(epsilon) + q_) / q_)
-    kept = (1 - q_) * mp.ncdf(-x / s) + q_ * mp.ncdf((1 - x) / s)
-    return kept - mp.exp(epsilon) * mp.ncdf(-x / s)
-
-
-def sampled_two_steps(q: float, sigma: float, epsilon: float, direction: str) -> mp.mpf:
-    """E over one loss of the closed form of the other, by quadrature."""
-    q_, s = mp.mpf(q), mp.mpf(sigma)
-
-    def integrand(x: mp.mpf) -> mp.mpf:
-        ratio = 1 - q_ + q_ * mp.exp((2 * x - 1) / (2 * s**2))
-        p = mp.npdf(x, 0, s)
-        loss = mp.log(ratio)
-        if direction == "remove":
-            return p * ratio * sampled_step(q, sigma, epsilon - loss, direction)
-        return p * sampled_step(q, sigma, epsilon + loss, direction)
-
-    points = [s * j for j in range(-14, 15, 2)] + [1 + s * 16, 1 + s * 20]
-    kink = mp.expm1(epsilon - mp.log1p(-q_)) if direction == "remove" else None
-    if kink is not None and kink > -q_:
-        points.append(mp.mpf(1) / 2 + s**2 * mp.log((kink + q_) / q_))
-    return mp.quad(integrand, sorted(points))
-
-
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize(
     ("q", "sigma", "epsilon"),
@@ -79,7 +50,7 @@ def sampled_two_steps(q: float, sigma: float, epsilon: float, direction: str) ->
 )
 def test_one_sampled_step(q: float, sigma: float, epsilon: float, direction: str) -> None:
     with mp.workdps(60):
-        exact = sampled_step(q, sigma, mp.mpf(epsilon), direction)
+        exact = one_step(mp.mpf(q), mp.mpf(sigma), mp.mpf(epsilon), direction)
         if direction == "add" and epsilon >= -math.log1p(-q):
             exact = mp.mpf(0)  # without the rounding of the dual
         bounds = delta_bounds([(sampled_gaussian(q, sigma, direction), 1)], epsilon)
@@ -92,7 +63,7 @@ def test_one_sampled_step(q: float, sigma: float, epsilon: float, direction: str
 )
 def test_two_sampled_steps(q: float, sigma: float, epsilon: float, direction: str) -> None:
     with mp.workdps(20):
-        exact = sampled_two_steps(q, sigma, epsilon, direction)
+        exact = two_steps(mp.mpf(q), mp.mpf(sigma), mp.mpf(epsilon), direction)
     part = [(sampled_gaussian(q, sigma, direction), 2)]
     slack = mp.mpf(10) ** -14
     if exact < 1e-13:  # the cut at -log(1-q) makes delta vanish
@@ -234,29 +205,7 @@ def test_laplace(b: float, q: float, epsilon: float, direction: str) -> None:
     assert upper - lower <= 1e-5 * upper
 
 
-def test_user_densities_agree_with_built_in_ones() -> None:
-    def log_q(x: np.ndarray) -> np.ndarray:
-        return -np.logaddexp(0.0, x) - np.logaddexp(0.0, -x)
-
-    def log_p(x: np.ndarray) -> np.ndarray:
-        return log_q(x - 1.0)
-
-    logistic = DensityPair(log_p, log_q, -40.0, 41.0)
-    with mp.workdps(25):
-        e = mp.exp(mp.mpf("0.3"))
-        exact = mp.quad(
-            lambda x: max(mp.sech((x - 1) / 2) ** 2 - e * mp.sech(x / 2) ** 2, 0) / 4,
-            [
-                mp.findroot(lambda x: mp.sech((x - 1) / 2) ** 2 - e * mp.sech(x / 2) ** 2, 0.9),
-                5,
-                20,
-                41,
-            ],
-        )
-    lower, upper = delta_bounds([(logistic, 1)], 0.3)
-    assert lower <= exact <= upper
-    assert upper - lower <= 1e-9
-
+def test_densities_of_the_user() -> None:
     def normal(mean: float):  # type: ignore[no-untyped-def]
         return lambda x: -0.5 * (x - mean) ** 2 - 0.5 * math.log(2.0 * math.pi)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import random
 import sys
 from fractions import Fraction
@@ -12,6 +13,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+from each import each
 from mpmath import mp
 
 from renyi import reference, special
@@ -144,7 +146,10 @@ def test_exact_cases():
     assert not close(tenth, double, 20)
 
 
-@pytest.mark.parametrize(
+ONE, CERTAIN = laplace_pair(1), reference.randomized_response_pair(1)
+
+
+@each(
     ("name", "arguments", "message"),
     [
         ("log_a", (1.5, 1.0, 2), "q must be in [0, 1], got 1.5"),
@@ -161,11 +166,36 @@ def test_exact_cases():
         ("delta_from_rdp", (2, 1, -1, "mironov"), "epsilon must be >= 0 and finite, got -1"),
         ("delta_from_rdp", (2, 1, 1, "best"), "kind must be one of mironov, balle, asoodeh, opt"),
         ("log_a", (0.1, 1, 2, 20, 3), "derivative must be 0, 1 or 2, got 3"),
+        ("rdp_poisson", (None, 0.1, 2, "loose"), "kind must be 'general', 'tight' or 'lower', got"),
+        ("rdp_poisson", (None, 2, 2), "q must be in [0, 1], got 2"),
+        ("rdp_fixed_size", (None, -1, 2), "gamma must be in [0, 1], got -1"),
+        ("rdp_mixture", (None, 2, 2), "r must be in [0, 1], got 2"),
+        ("laplace_pair", (0,), "scale must be positive, got 0"),
+        ("randomized_response_pair", (1.5,), "p must be in [0, 1], got 1.5"),
+        ("randomized_response_pair", (0.5, 1), "choices must be a whole number >= 2, got 1"),
+        ("pure_dp_pair", (-1,), "epsilon must be >= 0, got -1"),
+        ("exponential_pair", (math.inf,), "epsilon must be >= 0 and finite, got inf"),
+        ("discrete_laplace_pair", (1, 0), "sensitivity must be a whole number >= 1, got 0"),
+        ("discrete_gaussian_pair", (1, 1.5), "sensitivity must be a whole number >= 1, got 1.5"),
+        ("rdp_gumbel", (-1, 2), "shift must be >= 0, got -1"),
+        ("rdp_zcdp", (-1, 2), "rho must be >= 0 and finite, got -1"),
+        ("rdp", (ONE, 0.5), "alpha must be >= 1 and finite, got 0.5"),
+        ("rdp", (ONE, math.inf), "alpha must be >= 1 and finite, got inf"),
+        ("rdp", (ONE, 2, {"q": 2}), "q must be in [0, 1], got 2"),
+        ("rdp", (ONE, 2, {"direction": "up"}), "direction must be 'remove' or 'add', got 'up'"),
+        ("rdp", (CERTAIN, 2, {"q": 0.1}), "q must be 0 or 1 where losses are infinite, got 0.1"),
+        ("rdp_bounded_range", (math.inf, 2, 0.1), "q must be 0 or 1 where losses are infinite"),
+        ("rdp_repeat_and_select", (None, 0.5, 0, 2), "mean must be > 0, >= 1 and finite, got 0.5"),
+        ("rdp_repeat_and_select", (None, 2, -1, 2), "shape must be > -1, got -1"),
+        ("rdp_repeat_and_select", (None, 2, 0, 1), "alpha must be > 1, got 1"),
+        ("rdp_random_allocation", (1, 0, 2), "steps must be a whole number >= 1, got 0"),
+        ("rdp_random_allocation", (1, 2, 2, "both"), "direction must be 'remove' or 'add', got"),
     ],
 )
 def test_refusals(name, arguments, message):
+    *arguments, named = arguments if isinstance(arguments[-1], dict) else (*arguments, {})
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (the message is compared below)
-        getattr(reference, name)(*arguments)
+        getattr(reference, name)(*arguments, **named)
     assert message in str(caught.value)
 
 
@@ -264,21 +294,3 @@ def test_first_and_last_rates():
     gumbel = partial(rdp_gumbel, 0.5)
     assert rdp_poisson(gumbel, 0.1, 2.5, "tight") == mp.inf
     assert rdp_poisson(gumbel, 0.1, 2, "tight") < mp.inf
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: rdp_poisson(None, 0.1, 2, "loose"),
-            "kind must be 'general', 'tight' or 'lower', got 'loose'",
-        ),
-        (lambda: rdp_poisson(None, 2, 2), "q must be in [0, 1], got 2"),
-        (lambda: rdp_fixed_size(None, -1, 2), "gamma must be in [0, 1], got -1"),
-        (lambda: rdp_mixture(None, 2, 2), "r must be in [0, 1], got 2"),
-    ],
-)
-def test_refusals_of_samples(call, message):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the message is compared below)
-        call()
-    assert message in str(caught.value)

@@ -202,7 +202,7 @@ def test_discrete_gaussian_is_below_the_continuous():
     rng = random.Random(5)
     for _ in range(15):
         sigma, s = log_uniform(rng, 0.05, 1e3), rng.choice([1, 2, 7])
-        curve = RenyiCurve.linear(s * s / (2 * sigma * sigma))
+        curve = Pair.discrete_gaussian(sigma, s).moment()
         for alpha in (1.0, 1.5, 2.0, 1 + log_uniform(rng, 1e-3, 100)):
             truth = reference.rdp(reference.discrete_gaussian_pair(sigma, s), alpha, DIGITS)
             _, (_, high) = brackets(curve, alpha)
@@ -316,27 +316,6 @@ def test_poisson_bounds_of_large_orders(kind, rho, alpha):
     truth = reference.rdp_poisson(base, 1e-3, alpha, kind, digits=12)
     _, (_, high) = brackets(RenyiCurve.linear(rho).poisson_bound(1e-3, kind), alpha)
     assert truth * (1 - 1e-12) <= high <= truth * (1 + 1e-11)
-
-
-def test_tight_bound_is_exact_at_whole_orders():
-    rng = random.Random(7)
-    for _ in range(60):
-        q, alpha = log_uniform(rng, 1e-9, 1), rng.choice([2.0, 3.0, 10.0, 100.0, 1000.0])
-        laplace = Pair.laplace(log_uniform(rng, 0.05, 1e3))
-        answers = Pair.randomized_response(rng.uniform(0.05, 0.95), 3)
-        sigma = 2.0 ** rng.randint(-2, 5)
-        for base, pair in (
-            (laplace.moment(), laplace.sampled(q).moment()),
-            (answers.moment(), answers.sampled(q).moment()),
-            (RenyiCurve.linear(1 / (2 * sigma**2)), RenyiCurve.sampled_gaussian(q, sigma)),
-        ):
-            for kind in ("tight", "lower"):
-                (low, high), _ = brackets(base.poisson_bound(q, kind), alpha)
-                (exact_low, exact_high), _ = brackets(pair, alpha)
-                cut = (alpha - 1) * base.poisson_bound(q, kind).largest_loss
-                if high < cut:
-                    assert exact_low * (1 - 1e-12) <= low
-                    assert high <= exact_high * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("tight", [False, True])

@@ -6,7 +6,7 @@ import json
 import math
 
 import pytest
-from each import slow
+from each import each, slow
 
 from renyi import reference, special
 from renyi.cli import main
@@ -45,12 +45,6 @@ def test_where_routes_apply():
     assert all(route.applies for route in verify_point(0.01, 1.0, 8.0).routes)
 
 
-def test_a_known_value():
-    result = verify_point(0.01, 1.0, 2.0)
-    assert float(result.rdp) == pytest.approx(0.0001718134220745479, rel=1e-15)
-    assert float(result.log_a) == pytest.approx(0.0001718134220745479, rel=1e-15)
-
-
 @pytest.mark.parametrize(
     "broken", ["log_a_lower", "log_a_quadrature_upper", "rdp_sampled_gaussian"]
 )
@@ -74,24 +68,22 @@ def test_a_missing_answer_is_a_violation(monkeypatch):
     assert routes["binomial"].ok
 
 
-@pytest.mark.parametrize(
-    ("point", "name"),
+@each(
+    "check, point, more, message",
     [
-        ((-0.1, 1.0, 2.0), "sample_rate"),
-        ((math.nan, 1.0, 2.0), "sample_rate"),
-        ((0.1, 0.0, 2.0), "noise_multiplier"),
-        ((0.1, 1.0, 0.5), "order"),
-        ((0.1, 1.0, math.inf), "order"),
+        (verify_point, (-0.1, 1.0, 2.0), {}, "sample_rate must be .*, got"),
+        (verify_point, (math.nan, 1.0, 2.0), {}, "sample_rate must be .*, got"),
+        (verify_point, (0.1, 0.0, 2.0), {}, "noise_multiplier must be .*, got"),
+        (verify_point, (0.1, 1.0, 0.5), {}, "order must be .*, got"),
+        (verify_point, (0.1, 1.0, math.inf), {}, "order must be .*, got"),
+        (verify_point, (0.1, 1.0, 2.0), {"digits": 10}, "digits must be"),
+        (verify_curves, (0.1, 1.0, 0.5), {}, r"order must be in \[1, 1e6\], got 0.5"),
+        (verify_curves, (0.1, 1.0, 2.0), {"digits": 20}, "digits must be at least 30, got 20"),
     ],
 )
-def test_bad_points(point, name):
-    with pytest.raises(ValueError, match=rf"^{name} must be .*, got "):
-        verify_point(*point)
-
-
-def test_too_few_digits():
-    with pytest.raises(ValueError, match=r"^digits must be"):
-        verify_point(0.1, 1.0, 2.0, digits=10)
+def test_bad_points(check, point, more, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        check(*point, **more)
 
 
 def test_random_points_fill_the_box():
@@ -187,10 +179,3 @@ def test_a_wrong_curve_is_caught(monkeypatch, capsys, factor):
         main(["verify", "--sample-rate", "0.01", "--noise-multiplier", "1", "--order", "8.5"]) == 1
     )
     assert "NO" in capsys.readouterr().out
-
-
-def test_bad_points_of_curves():
-    with pytest.raises(ValueError, match=r"^order must be in \[1, 1e6\], got 0.5"):
-        verify_curves(0.1, 1.0, 0.5)
-    with pytest.raises(ValueError, match=r"^digits must be at least 30, got 20"):
-        verify_curves(0.1, 1.0, 2.0, digits=20)

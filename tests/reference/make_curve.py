@@ -5,42 +5,26 @@
 Values by ``contour_curve`` (one step: closed form; otherwise two contours, two discretisations,
 agreement to 24 digits), stored as
 hi + lo of two doubles; all arguments are doubles, taken as exact. Finished points are kept in
-build/reference/curve.jsonl, where a second run takes them from.
+build/reference, where a second run takes them from.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import random
-import signal
-import sys
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-from step_columns import Steps, columns_of, compositions_of
-from tqdm import tqdm
+import curve_tables
+from curve_tables import Point, Steps, in_time, make
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-TABLE = HERE / "curve.npz"
-CACHE = HERE.parents[1] / "build" / "reference" / "curve.jsonl"
+TABLE = Path(__file__).with_name("curve.npz")
+load = partial(curve_tables.load, TABLE)
 SEED = 20210602
 DIRECTIONS = ("remove", "add")
-
-
-class Point(NamedTuple):
-    """A composition, a point of its curve, and where it comes from."""
-
-    kind: str
-    steps: Steps
-    epsilon: float
-    direction: str
-    hi: float = math.nan
-    lo: float = math.nan
+PATIENCE = 240  # seconds for one point
 
 
 def random_steps(rng: random.Random) -> Steps:
@@ -141,32 +125,8 @@ def points() -> Iterator[Point]:
                 yield Point("listed", [(q, sigma, k)], epsilon, direction)
 
 
-def load(path: Path = TABLE) -> list[Point]:
-    """Read the table."""
-    table = np.load(path)
-    names = ("kind", "epsilon", "add", "hi", "lo")
-    rows = zip(*(table[name].tolist() for name in names), strict=True)
-    return [
-        Point(kind, steps, epsilon, DIRECTIONS[add], *value)
-        for steps, (kind, epsilon, add, *value) in zip(compositions_of(table), rows, strict=True)
-    ]
-
-
-def save(rows: list[Point], path: Path = TABLE) -> None:
-    """Write the table."""
-    np.savez_compressed(
-        path,
-        kind=np.array([row.kind for row in rows]),
-        **columns_of([row.steps for row in rows]),
-        epsilon=np.array([row.epsilon for row in rows]),
-        add=np.array([row.direction == "add" for row in rows], dtype=np.int64),
-        hi=np.array([row.hi for row in rows]),
-        lo=np.array([row.lo for row in rows]),
-    )
-
-
-def value(point: Point) -> Point:
-    """Compute hi and lo."""
+def value(point: Point, _: bool) -> Point:
+    """Compute hi and lo; NaN as they were if there is no value in time."""
     from contour_curve import delta, single  # needs python-flint; reading the table does not
     from flint import ctx
 
@@ -174,57 +134,13 @@ def value(point: Point) -> Point:
         q, sigma, _ = point.steps[0]
         exact = single(q, sigma, point.epsilon, point.direction, 33)
     else:
-        exact = delta(point.steps, point.epsilon, point.direction)
+        exact = in_time(lambda: delta(point.steps, point.epsilon, point.direction), PATIENCE)
+    if exact is None:
+        return point
     with ctx.workprec(200):
         hi = float(exact)
         return point._replace(hi=hi, lo=float(exact - hi))
 
 
-def give_up(*_: object) -> None:
-    """Handle the alarm."""
-    raise TimeoutError
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--count", type=int, default=10**9, help="only the first points")
-    parser.add_argument(
-        "--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N")
-    )  # to the cache only
-    parser.add_argument("--seconds", type=int, default=240, help="patience for one point")
-    options = parser.parse_args()
-    signal.signal(signal.SIGALRM, give_up)
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    part, parts = options.part
-    known: dict[str, Point] = {}
-    for file in CACHE.parent.glob("curve*.jsonl"):
-        for line in file.read_text().splitlines():
-            kind, steps, *rest = json.loads(line)
-            point = Point(kind, [tuple(step) for step in steps], *rest)
-            known[repr(point[:4])] = point
-    rows = []
-    cache = CACHE if parts == 1 else CACHE.with_name(f"curve_{part}.jsonl")
-    for number, point in enumerate(tqdm(points(), disable=None)):
-        if number >= options.count:
-            break
-        if repr(point[:4]) not in known and number % parts == part:
-            signal.alarm(options.seconds)
-            try:
-                done = value(point)
-            except (ArithmeticError, TimeoutError) as error:
-                print(f"left out: point {number}, {point[:4]}: {error!r}", file=sys.stderr)
-                continue
-            finally:
-                signal.alarm(0)
-            known[repr(point[:4])] = done
-            with cache.open("a") as out:
-                out.write(json.dumps(done) + "\n")
-        if repr(point[:4]) in known:
-            rows.append(known[repr(point[:4])])
-    if parts == 1:
-        save(rows)
-    print(f"{len(rows)} points")
-
-
 if __name__ == "__main__":
-    main()
+    make(TABLE, lambda part, parts: islice(points(), part, None, parts), value)

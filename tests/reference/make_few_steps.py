@@ -7,45 +7,27 @@ by nested quadrature with the last step in closed form, on two panellings (1e-13
 convolved densities and block by block (``few_steps``), or for the first point of a curve by the
 contour integral of ``contour_curve`` in ball arithmetic, if that has an answer in time. A value is
 hi + lo, two doubles, and error is its relative error; all arguments are doubles, taken as exact.
-Finished points are kept in build/reference/few_steps.jsonl.
+Finished points are kept in build/reference.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import random
-import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import curve_tables
 import numpy as np
-from step_columns import Steps, columns_of, compositions_of
-from tqdm import tqdm
+from curve_tables import DIRECTIONS, Point, Steps, in_time, make
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-TABLE = HERE / "few_steps.npz"
-CACHE = HERE.parents[1] / "build" / "reference" / "few_steps.jsonl"
+TABLE = Path(__file__).with_name("few_steps.npz")
+load = partial(curve_tables.load, TABLE)
 SEED = 20240229
 COMPOSITIONS = 84
-DIRECTIONS = ("remove", "add", "replace")
 PATIENCE = 10  # seconds for the contour
-
-
-class Point(NamedTuple):
-    """A composition, a point of its curve, and where it comes from."""
-
-    kind: str
-    steps: Steps
-    epsilon: float
-    direction: str
-    hi: float = math.nan
-    lo: float = math.nan
-    error: float = math.nan
 
 
 # (q, sigma, k, epsilon), remove: where contours and narrow panels went wrong
@@ -125,47 +107,6 @@ def points(part: int = 0, parts: int = 1) -> Iterator[Point]:
                     yield Point(kind, steps, epsilon, direction)
 
 
-def load(path: Path = TABLE) -> list[Point]:
-    """Read the table."""
-    table = np.load(path)
-    names = ("kind", "epsilon", "direction", "hi", "lo", "error")
-    rows = zip(*(table[name].tolist() for name in names), strict=True)
-    return [
-        Point(kind, steps, epsilon, DIRECTIONS[way], *value)
-        for steps, (kind, epsilon, way, *value) in zip(compositions_of(table), rows, strict=True)
-    ]
-
-
-def save(rows: list[Point], path: Path = TABLE) -> None:
-    """Write the table."""
-    np.savez_compressed(
-        path,
-        kind=np.array([row.kind for row in rows]),
-        **columns_of([row.steps for row in rows]),
-        epsilon=np.array([row.epsilon for row in rows]),
-        direction=np.array([DIRECTIONS.index(row.direction) for row in rows]),
-        hi=np.array([row.hi for row in rows]),
-        lo=np.array([row.lo for row in rows]),
-        error=np.array([row.error for row in rows]),
-    )
-
-
-def give_up(*_: object) -> None:
-    """Handle the alarm."""
-    raise TimeoutError
-
-
-def guarded(route: Callable[[], Any], seconds: int = 15 * PATIENCE) -> Any:
-    """A value, or None if there is none in time."""
-    signal.alarm(seconds)
-    try:
-        return route()
-    except (ArithmeticError, ValueError, TimeoutError):
-        return None
-    finally:
-        signal.alarm(0)
-
-
 def others(point: Point, by_contour: bool) -> list[Any]:
     """Values by other routes; None where a route has no answer."""
     from contour_curve import integral
@@ -178,9 +119,9 @@ def others(point: Point, by_contour: bool) -> list[Any]:
         return real(integral(point.steps, point.epsilon, point.direction, 15, 0)[0])
 
     if sum(count for *_, count in point.steps) <= 3:
-        return [guarded(lambda p=p: nested(p)) for p in (STANDARD, OTHER)]
-    found = guarded(contour, PATIENCE) if by_contour and point.direction != "replace" else None
-    return [guarded(lambda: nested(OTHER)) if found is None else found]
+        return [in_time(lambda p=p: nested(p), 15 * PATIENCE) for p in (STANDARD, OTHER)]
+    found = in_time(contour, PATIENCE) if by_contour and point.direction != "replace" else None
+    return [in_time(lambda: nested(OTHER), 15 * PATIENCE) if found is None else found]
 
 
 def value(point: Point, by_contour: bool) -> Point:
@@ -197,38 +138,5 @@ def value(point: Point, by_contour: bool) -> Point:
     return done if error < (1e-13 if len(found) > 1 else 1e-12) else point
 
 
-def read_cache() -> dict[str, Point]:
-    """Finished points by their arguments."""
-    known: dict[str, Point] = {}
-    for line in CACHE.read_text().splitlines() if CACHE.exists() else ():
-        kind, steps, *rest = json.loads(line)
-        point = Point(kind, [tuple(step) for step in steps], *rest)
-        known[repr(point[:4])] = point
-    return known
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("I", "N"))
-    part, parts = parser.parse_args().part  # of several: to the cache only
-    signal.signal(signal.SIGALRM, give_up)
-    CACHE.parent.mkdir(parents=True, exist_ok=True)
-    known, rows, before = read_cache(), [], None
-    for point in tqdm(points(part, parts), disable=None):
-        curve = point.steps, point.direction
-        done = known.get(repr(point[:4])) or value(point, by_contour=curve != before)
-        before = curve
-        if repr(point[:4]) not in known:
-            with CACHE.open("a") as out:
-                out.write(json.dumps(done) + "\n")
-        if math.isnan(done.hi):
-            print(f"left out: {point[:4]}", file=sys.stderr)
-        else:
-            rows.append(done)
-    if parts == 1:
-        save(rows)
-    print(f"{len(rows)} points, largest error {max(row.error for row in rows):.1e}")
-
-
 if __name__ == "__main__":
-    main()
+    make(TABLE, points, value)
