@@ -12,6 +12,7 @@ from each import each, slow
 from mpmath import mp, mpf
 
 from renyi import (
+    ZCDP,
     Composed,
     Gaussian,
     Laplace,
@@ -92,6 +93,9 @@ ASKED += [
     (Laplace(2.0) * 40 + RandomizedResponse(0.6, 3) * 5, 1e-6),
     (PoissonSampled(Laplace(0.5), 0.01) * 1000, 1e-6),
     (RDPCurve([2.0, 3.0, 8.0, 300.0], [0.1, 0.2, 1.0, 40.0]), 1e-5),
+    # two minima, one at the corner of order 3
+    (RDPCurve([2.0, 3.0, 8.0, 300.0], [0.1, 0.2, 1.0, 40.0]) + ZCDP(0.02), 6e-3),
+    (RDPCurve([2.5, 90.5, 300.0], [0.1, 0.2, 40.0]) + ZCDP(1e-4), 1e-3),
 ]
 LISTS = [1 + 10 ** np.linspace(-5, 5.9, 150), np.r_[2:65, 128:1025:128], 1 + np.arange(1, 640) / 10]
 

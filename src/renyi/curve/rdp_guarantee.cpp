@@ -1,9 +1,9 @@
 #include "renyi/curve/rdp_guarantee.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
@@ -249,16 +249,23 @@ RdpAtOrder golden_minimum(const RdpQuery& query, const RdpAtOrder& good, double 
     return smaller(good, query.at(query.order_at(least.place)));
 }
 
-// Minimum over log t for functions without a known shape, by the best of a grid and golden sections around it.
+constexpr int kWhole = 64;  // the largest whole order that every scan tries
+
+// Minimum over log t for functions without a known shape: the best of a grid, of whole orders and of corners, which are
+// local minima, and golden sections around it.
 RdpAtOrder scanned_minimum(const RdpQuery& query) noexcept {
-    constexpr int kMost = static_cast<int>((kLogLargest - kLogSmallest) / kFinest) + 2;
     const double step = is_convex(query.composition) ? 2.0 * kFinest : kFinest;
-    std::array<double, kMost> grid;
-    std::size_t count = 0;
-    for (double x = kLogSmallest; x < query.log_largest; x += step) grid[count++] = query.order_at(x);
-    grid[count++] = query.largest;
-    return golden_minimum(query, best_of_list(query, {grid.data(), count}), step,
-                          query.composition.curves.empty() ? 1e-9 : 1e-13);
+    std::vector<double> orders{query.largest};
+    for (double x = kLogSmallest; x < query.log_largest; x += step) orders.push_back(query.order_at(x));
+    const bool is_smooth = query.composition.curves.empty();
+    for (int order = 2; !is_smooth && order <= kWhole; ++order) orders.push_back(order);
+    for (const CountedCurve& part : query.composition.curves) {
+        const std::vector<double> corners = part.curve->corners();
+        orders.insert(orders.end(), corners.begin(), corners.end());
+    }
+    std::erase_if(orders, [&](double order) { return !(order > 1.0 && order <= query.largest); });
+    std::sort(orders.begin(), orders.end());
+    return golden_minimum(query, best_of_list(query, orders), step, is_smooth ? 1e-9 : 1e-13);
 }
 
 // Looks for a smaller value between two orders. Divergences grow with the order, and the value at a fixed divergence
@@ -311,7 +318,7 @@ RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
     const bool is_found = is_smooth && best.value <= balle;
     if (is_found && best.k.value >= 3.0) return best;
     best = smaller(best, at_closed());
-    if (best.k.value >= 3.0) return best;
+    if (is_smooth && best.k.value >= 3.0) return best;
     return is_smooth ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
 }
 

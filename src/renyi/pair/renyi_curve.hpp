@@ -32,6 +32,9 @@ public:
     // Whether K is convex, up to where it becomes (alpha-1) times the largest loss.
     virtual bool convex() const noexcept { return true; }
 
+    // Orders at which K has a corner. Whole orders, where bounds by sums have corners, may be left out.
+    virtual std::vector<double> corners() const { return {}; }
+
     // D_infinity in both orders of the pair: no loss is larger; rounded up.
     virtual double largest_loss() const noexcept { return kInfinity; }
 

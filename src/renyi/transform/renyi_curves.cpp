@@ -137,6 +137,11 @@ public:
         return {slope_of(corners_[0], corners_[1]), kPointError + 3.0 * kUnitRoundoff};
     }
     double largest_order() const noexcept override { return corners_.back().x; }
+    std::vector<double> corners() const override {
+        std::vector<double> orders;
+        for (const Corner& corner : corners_) orders.push_back(corner.x);
+        return orders;
+    }
 
 private:
     std::vector<Corner> corners_;  // ascending, (1, 0) first
