@@ -100,6 +100,11 @@ void compare_overlaps(SampledPair pair) {
         for (int j = 0; j < kLanes; j += 5) {
             const Complex truth = overlap(s, tilt, y[j]);
             CHECK_THAT(static_cast<double>(std::abs(truth - Complex{re[j], im[j]})), <=, error * (1.0 + 1e-9));
+            const Complex a{1 + Real{tilt}, y[j]};
+            const Complex included = std::exp(a * (Real{s.log_odds} + Real{s.c} * s.c * (a - Real{1}) / Real{2}));
+            const double all = static_cast<double>(std::abs(Real{1} + truth + included));
+            for (int i = 0; i <= j; ++i)
+                CHECK_THAT(all, <=, (1.0 + s.at(tilt) + error + s.decayed(tilt, y[i])) * (1.0 + 1e-12));
         }
         const Real real = overlap(s, tilt, 0).real();
         CHECK_THAT(std::fabs(static_cast<double>(real - Real{s.at(tilt)})), <=, s.error(tilt, 0.0));

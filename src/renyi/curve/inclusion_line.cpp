@@ -157,13 +157,16 @@ double InclusionLine::guess(double delta) const noexcept {
 
 // log of a bound of |M(z)|/M(t) for all Im z >= y.
 double InclusionLine::log_tail(double y) const noexcept {
-    double base = 0.5 * gaussian_ * (tilt_ * (tilt_ + 1.0) - y * y), included = 0.0;
+    const double t = tilt_;
+    double base = 0.5 * gaussian_ * (t * (t + 1.0) - y * y), included = 0.0, rounding = 1e-9;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
         const InclusionOverlap& s = steps_[i];
-        base += s.count * (s.log_base(tilt_) + negative_[i]);
-        included += s.count * log1p_exp(s.log_included(tilt_) - 0.5 * s.c * s.c * y * y - negative_[i]);
+        const double size = (1.0 + t) * (std::fabs(s.log_odds) - s.log_rest + s.c * s.c * t);
+        rounding += s.count * kUnitRoundoff * (8.0 * size + 64.0);
+        base += s.count * (s.log_base(t) + std::log(without_at_[i] + (is_many_ ? s.decayed(t, y) : 0.0)));
+        included += s.count * log1p_exp(s.log_included(t) - 0.5 * s.c * s.c * y * y - std::log(without_at_[i]));
     }
-    return base + (is_many_ ? included : log_expm1(included)) - at_.value + at_.error + 1e-9;
+    return base + (is_many_ ? 0.0 : log_expm1(included)) - at_.value + at_.error + rounding;
 }
 
 // Roughly until the size of delta is known, then, unless that is all, once with the overlap.
@@ -220,7 +223,7 @@ bool InclusionLine::place_line(double epsilon, double log_goal) {
     }
     farthest_ = std::max(above_.tilt, std::clamp(kWithoutTilt / square, kLeastWithout, 1.0));
     overlap_.clear();
-    negative_.clear();
+    without_at_.clear();
     for (InclusionOverlap& s : steps_) {
         if (is_rough_ && !overlaps_) {
             s.ignore();
@@ -230,8 +233,8 @@ bool InclusionLine::place_line(double epsilon, double log_goal) {
         s.set_tilt(tilt_);
         overlap_.push_back(s.at(tilt_));
         if (!(overlap_.back() > -0.5)) return false;
-        negative_.push_back(
-            std::log(1.0 + overlap_.back() + (is_rough_ ? 0.0 : s.error(tilt_, 0.0)) + 2.0 * s.negative_part(tilt_)));
+        without_at_.push_back(1.0 + overlap_.back() + (is_rough_ ? 0.0 : s.error(tilt_, 0.0)) +
+                              (is_many_ ? 0.0 : 2.0 * s.negative_part(tilt_)));
     }
     at_ = is_rough_ ? rough_moment(tilt_) : moment(tilt_);
     centre_ = at_.mean;

@@ -86,7 +86,7 @@ private:
     bool overlaps_ = false;  // where that is false, with C = 0
     double tilt_ = 0.0, step_ = 0.0, centre_ = 0.0;
     Moment at_{};
-    std::vector<double> overlap_, negative_;  // at the tilt C and log (|b|/(1-q)^a)
+    std::vector<double> overlap_, without_at_;  // at the tilt C and |b|/(1-q)^a, for the first M b/(1-q)^a
     double farthest_ = 0.0;                   // of the tilts
     Bound below_{}, above_{}, without_{}, several_{};
     double log_tail_ = 0.0, missed_ = 0.0;

@@ -23,6 +23,7 @@ constexpr double kNarrow = 1e-11;  // relative width at which a contour placed f
 constexpr double kServes = 1e-10;  // the same of other routes
 constexpr double kUseful = 1e-9, kEnough = 5e-9;  // and that of delta and epsilon which needs no second route
 constexpr double kTarget = 1e-8;    // and of epsilon, from which on no long line is tried
+constexpr double kFewIncluded = 20.0;  // of replaced records: with more the sum of all losses is smooth
 constexpr double kNear = 0.1;      // and at which the next question may start from the answer
 constexpr double kLeastResolved = 1e-303;  // of delta; below, sums of parts lose digits to the least double
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
@@ -77,6 +78,11 @@ private:
     bool with_inclusions(const auto& with_records, const auto& with_line) const;
     bool has_overlapping_line() const noexcept {
         return inclusion_line_.serves() && !inclusion_line_.reveals_inclusions();
+    }
+    bool has_few_inclusions() const noexcept {
+        double included = 0.0;
+        for (const SampledStep& s : c_.steps) included += s.q * s.count;
+        return included < kFewIncluded;
     }
     Bracket new_delta(double epsilon, Bracket answer);
     Bracket new_epsilon(double delta);
@@ -221,8 +227,9 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) || with_sum() ||
-                        (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
+    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
+                        (is_resolved && has_few_inclusions() && has_overlapping_line() && with_inclusion_line(false)) ||
+                        with_sum() || (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
                         with_zero() || with_bounds()
                : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||

@@ -155,6 +155,7 @@ void MeasureInversion::approach(double epsilon) {
     log_estimate_ = at_.value - t * epsilon - std::log(t) - std::log(t + shift_) -
                     0.5 * std::log(2.0 * std::numbers::pi * curvature_);
     lift_tilt(epsilon, farthest);
+    most_spent_ = at_.value - tilt_ * epsilon + kMostSpent;
 }
 
 // Inside the bulk of the sum the saddle point is so near 0 that what lies below eps dies slowly; a few nats are spent
@@ -172,11 +173,14 @@ void MeasureInversion::lift_tilt(double epsilon, double farthest) {
         moments = rough_moments(t);
         at = log_measure(moments, t);
     }
-    if (!(spent() < kMostSpent)) return;
-    moments_ = moments;
-    at_ = at;
+    if (spent() < kMostSpent) set_tilt(t);
+}
+
+void MeasureInversion::set_tilt(double t) {
     tilt_ = t;
-    curvature_ = std::max(at.curvature, 0.0) + 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
+    moments_ = rough_moments(t);
+    at_ = log_measure(moments_, t);
+    curvature_ = std::max(at_.curvature, 0.0) + 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
 }
 
 // A tilted sum of few large losses is far from normal: its fourth cumulant tells.
@@ -257,13 +261,14 @@ namespace {
 // They affect width and time, not validity.
 constexpr double kMostNodes = 16384.0;
 constexpr double kEndSlack = 6.0;  // nats
+constexpr double kUneven = 1.3, kLower = 0.75;  // of the periods; of the tilt
 constexpr double kSteep = 0.25;    // relative distance of the tilts of a normal law
 constexpr int kMostEnds = 12;
 
 }  // namespace
 
-// The period D at which aliasing is e^-depth of the value, with the tilts of both bounds.
-double MeasureInversion::find_period(double epsilon, double log_value, double depth) {
+// The periods D at which aliasing from below and from above is e^-depth of the value, with the tilts of both bounds.
+MeasureInversion::Periods MeasureInversion::find_periods(double epsilon, double log_value, double depth) {
     const auto distance = [&](double s) {
         const double log_bound = log_measure(rough_moments(s), s).value - s * epsilon + log_peak(s);
         return std::max(log_bound - log_value + depth, 1.0) / std::fabs(tilt_ - s);
@@ -283,13 +288,13 @@ double MeasureInversion::find_period(double epsilon, double log_value, double de
     const double reach = std::sqrt(2.0 * depth / curvature_) / tilt_;
     if (reach < kSteep) {
         const double left = search({1.0 - 0.5 * reach, 1.0 - reach, 1.0 - 1.5 * reach}, 0.0, below_);
-        return std::max(left, search({1.0 + 0.25 * reach, 1.0 + 0.5 * reach, 1.0 + reach}, left, above_));
+        return {left, search({1.0 + 0.25 * reach, 1.0 + 0.5 * reach, 1.0 + reach}, left, above_)};
     }
     Bound nearer{}, farther{};
     const double near = search({0.6, 0.75, 0.87}, 0.0, nearer), far = search({0.4, 0.2, 0.0}, 0.0, farther);
     below_ = near < far ? nearer : farther;
     const double left = std::min(near, far);
-    return std::max(left, search({1.06, 1.15, 1.3, 1.6, 2.0, 2.7, 4.0, 8.0}, left, above_));
+    return {left, search({1.06, 1.15, 1.3, 1.6, 2.0, 2.7, 4.0, 8.0}, left, above_)};
 }
 
 void MeasureInversion::start_decay(const std::vector<Part>& parts) {
@@ -339,9 +344,21 @@ double MeasureInversion::find_end(double step, double epsilon, double log_value,
     return kInfinity;
 }
 
+// Of replaced records, which have no outer level that decides: where sums of many jumps make log M steep beyond the
+// tilt, a lower one serves better.
 MeasureInversion::Line MeasureInversion::plan(double epsilon, double log_value, double depth) {
+    Periods periods = find_periods(epsilon, log_value, depth);
+    while (pair() == SampledPair::replace_one && periods.above > kUneven * periods.below) {
+        const double tilt = tilt_;
+        set_tilt(kLower * tilt);
+        const Periods lower = find_periods(epsilon, log_value, depth);
+        const bool is_better = lower.longest() < periods.longest() && at_.value - tilt_ * epsilon < most_spent_;
+        if (!is_better) set_tilt(tilt);
+        periods = is_better ? lower : find_periods(epsilon, log_value, depth);
+        if (!is_better) break;
+    }
     start_decay(rough_);
-    const double step = 2.0 * std::numbers::pi / find_period(epsilon, log_value, depth);
+    const double step = 2.0 * std::numbers::pi / periods.longest();
     return {log_value, step, find_end(step, epsilon, log_value, depth)};
 }
 

@@ -131,6 +131,11 @@ private:
     struct Bound {
         double tilt, log_measure;  // log M(tilt), rounded up
     };
+    struct Periods {
+        double below, above;
+
+        double longest() const noexcept { return std::max(below, above); }
+    };
     struct Line {
         double goal, step, end;
     };
@@ -144,9 +149,10 @@ private:
     double node_error(const std::vector<StepMoments>& at, double t, double y) const;
     Bound certified(double t) const;
     void lift_tilt(double epsilon, double farthest);
+    void set_tilt(double t);
     bool bound_only(bool failed);
     void start_decay(const std::vector<Part>& parts);
-    double find_period(double epsilon, double log_value, double depth);
+    Periods find_periods(double epsilon, double log_value, double depth);
     double find_end(double step, double epsilon, double log_value, double depth) const;
     Line plan(double epsilon, double log_value, double depth);
     double log_tail(const std::vector<Part>& parts, double y) const;
@@ -164,6 +170,7 @@ private:
     std::vector<Part> rough_, fine_;
     bool placed_ = false, bounded_ = false, failed_ = false;
     double log_estimate_ = 0.0;
+    double most_spent_ = 0.0;  // of log M(t) - t eps, at lower tilts
     double tilt_ = 0.0, curvature_ = 0.0, step_ = 0.0, centre_ = 0.0;
     LogMeasure at_{};
     std::vector<StepMoments> moments_;  // at the tilt

@@ -131,6 +131,7 @@ constexpr double kMostNodes = 4000.0;
 constexpr double kLeastSlope = 0.05;
 constexpr double kLongest = 0.8;  // of the steps in v
 constexpr double kFarther = 1.2;  // tilts than those asked for
+constexpr double kFarthestCut = -10.0, kCutError = 1e-9;  // deviations; of moments of a normal law cut there or below
 constexpr double kLog3 = 1.0986122886681098;
 
 struct Nodes {
@@ -330,10 +331,29 @@ void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) con
 // a = e^{v(x)}, b = e^{v(-x)} and L = log((1 + a)/(1 + b)) = v(x') the first is
 // phi(x) (1 + a)/(c (a/(1 + a) + b/(1 + b))), the second phi(x') (1 + a)/(c (1 + b)): for 0 <= x the first is larger,
 // since x < x' where a b < 1, and a + b + 2 a b <= (1 + a) (1 + b)^2; L is 0 at x = 0.
-double InclusionOverlap::negative_part(double t) const noexcept {
+double InclusionOverlap::above_negative(double t) const noexcept {
     const double least = replaces ? 0.0 : std::log1p(std::exp(log_odds - 0.5 * c * c));
-    const double x = (least - log_odds) / c - (0.5 + t) * c;
-    return std::exp(log_included(t) + log_upper_tail(-x)) * (1.0 + 1e-9);
+    return (0.5 + t) * c - (least - log_odds) / c;
+}
+
+double InclusionOverlap::negative_part(double t) const noexcept {
+    return std::exp(log_included(t) + log_upper_tail(above_negative(t))) * (1.0 + 1e-9);
+}
+
+// f' is a normal law cut from below, u deviations under its mean. With r = phi/Phi at u its variance is v c^2, v = 1 - r
+// (u + r), and its fourth central moment m c^4, so that the difference D of two draws has the moments 2 v c^2 and (2 m
+// + 6 v^2) c^4. As D is symmetric and unimodal, a mixture of uniform laws, and sin(x')/x' <= 1 - x^2/6 + x^4/120 for all
+// x' >= x >= 0, |f'(z)|^2 = f'(t)^2 E cos(y D) is at most 1 - w v + w^2 (m + 3 v^2)/12 of f'(t)^2 for any w <= c^2 y^2.
+double InclusionOverlap::decayed(double t, double y) const noexcept {
+    const double negative = negative_part(t), whole = std::exp(log_included(t)), turned = c * c * y * y;
+    const double far = whole * std::exp(-0.5 * turned) + negative, u = above_negative(t);
+    if (u < kFarthestCut) return negative + far;
+    const double r = std::exp(-0.5 * u * u - kHalfLog2Pi - log_upper_tail(-u)), square = r * r;
+    const double v = std::max(1.0 - r * (u + r) - kCutError, 0.0);
+    const double m = 3.0 * (1.0 - u * r) - u * u * u * r - 4.0 * square * (2.0 + u * u) +
+                     square * (6.0 * (1.0 - u * r) - 3.0 * square) + kCutError;
+    const double bend = (m + 3.0 * v * v) / 12.0, w = std::min(turned, 0.5 * v / bend);
+    return negative + std::min((whole - negative) * std::sqrt(1.0 - w * (v - w * bend)), far);
 }
 
 // By (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the moments

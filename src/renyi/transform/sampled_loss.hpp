@@ -144,6 +144,10 @@ public:
     // more likely by the latter: a bound of that part, over (1-q)^a.
     double negative_part(double t) const noexcept;
 
+    // The term of included records in two parts: f' of those that are no more likely than the law of all losses, and
+    // the rest. A bound, over (1-q)^a, of |f'| + the rest for all Im z >= y.
+    double decayed(double t, double y) const noexcept;
+
     // With w = e^v and 0 < t <= 1 a bound of
     //     V(t) = integral phi(x) (((1 + w)^t ((1 + w)^t - 1))^1/2 + w ((1 + w)^t ((1 + w)^t - w^t))^1/2) dx.
     double change(double t) const noexcept;
@@ -156,6 +160,9 @@ public:
     double with, without;  // the loss of included records less c x - c^2/2, and that of others
 
 private:
+    // The mean of included records at the tilt, in their deviations above the loss up to which they may be more likely
+    // than all.
+    double above_negative(double t) const noexcept;
     double mirrored(double v) const noexcept { return 2.0 * log_odds - c * c - v; }  // v at -x
     double output(double v) const noexcept { return (v - log_odds) / c + 0.5 * c; }
     double log_density(double v) const noexcept;
@@ -189,7 +196,7 @@ struct LossStep {
 
 class LossWindow {
 public:
-    static constexpr int kMost = 10;
+    static constexpr int kMost = 26;  // the levels of a split sum, and the outermost
 
     LossWindow with(LossStep step) const noexcept {
         LossWindow w = *this;

@@ -15,7 +15,7 @@ namespace {
 // They affect width and time, not validity: what windows, lines and levels miss is bounded where they lie.
 constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the tails of the windows
 constexpr double kSteepness = 1.4;
-constexpr double kMostWork = 4e7, kMostWorkOfRatios = 2e7;
+constexpr double kMostWork = 2e8, kMostWorkOfRatios = 2e7;
 constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
 constexpr double kSlow = 0.5, kSlowest = 0.1;      // growth of losses far out, for levels that lie nearer

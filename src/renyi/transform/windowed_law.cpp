@@ -386,11 +386,11 @@ WindowedNodes::Rise WindowedNodes::rise() const noexcept {
 namespace {
 
 // They affect width and time, not validity.
-constexpr double kMostNodes = 24000.0;
+constexpr double kMostNodes = 100000.0;
 constexpr double kBoundExcess = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of x, in standard deviations
 constexpr int kMostLines = 6;
-constexpr double kLonger = 1.03;                         // steps worth another line
+constexpr double kLonger = 1.03, kShorter = 0.97;        // steps worth another line
 constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};        // of the loss at which a window opens, above the least
 constexpr double kLeastOpening = 1.5, kLeastTail = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
@@ -432,9 +432,9 @@ LineStep longest_step(int start, int lowest, const StepAt& step_at) {
         bool better = false;
         for (int next = best.rank + direction; next >= lowest; next += direction) {
             const double h = step_at(next);
-            if (!(h > kLonger * best.step)) break;
-            better = true;
-            best = {next, h};
+            if (!(h > kShorter * best.step)) break;
+            better = better || h > kLonger * best.step;
+            if (h > best.step) best = {next, h};
         }
         if (better) break;
     }
