@@ -10,7 +10,9 @@ namespace renyi {
 
 // Whether outputs reveal that, and of how many steps with the record: a line takes less where they are many.
 enum class Inclusions { unknown, few, many };
-Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair) noexcept;
+// `log_goal`: of what is sought to its digits, delta or 1 - delta.
+constexpr double kLeastGoal = -764.0;  // below all numbers
+Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair, double log_goal) noexcept;
 
 Bracket included_records_delta(const SampledStep& step, SampledPair pair, double epsilon);
 Bracket included_records_epsilon(const SampledStep& step, SampledPair pair, double delta);  // within [0, inf]
