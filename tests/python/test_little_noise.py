@@ -373,6 +373,22 @@ def test_next_to_a_delta_of_one_the_truth_lies_inside(distance):
     assert low <= high
 
 
+@pytest.mark.parametrize("distance", [1e-13, 1e-9, 1e-3, 0.9])
+@pytest.mark.parametrize(
+    ("q", "sigma", "count"), [(0.01, 0.04, 10), (2e-5, 0.011, 756), (0.1, 0.03, 30)]
+)
+def test_added_records_next_to_the_first_plateau(q, sigma, count, distance):
+    """Without an output that may come from the record, delta = 1 - e^(epsilon - largest loss)."""
+    with mpmath.workdps(60):
+        delta = float(plateau(q, count, 1) * (1 - mpmath.mpf(distance)))
+        low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="add")
+        most = mpmath.log1p(-mpmath.mpf(delta)) - count * mpmath.log1p(-mpmath.mpf(q))
+        lost = delta_of_inclusions(q, sigma, count, 1.0)[1] / (1 - delta)
+        assert 0 < low <= high <= low * (1 + 1e-8)
+        assert low <= most
+        assert high >= most - lost
+
+
 def rest_on_a_line(q, sigma, count, epsilon, add=False):
     """1 - delta = E min(1, e^(epsilon - S)), inverted at a tilt between -1 and 0."""
     loss, with_record, without = outputs(q, sigma, points=20_001)

@@ -208,7 +208,9 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return with(Route::inclusion_line, inclusion_line_.epsilon(delta, in_any_case));
     };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
-    const bool is_next = direction_ == Direction::add && !only_splits() && may_be_next_to_largest(c_, delta);
+    const bool is_bounded = direction_ == Direction::add && !only_splits() && c_.gaussian == 0.0;
+    const auto with_unlost = [&] { return with(Route::bounds, unlost_epsilon(c_, delta)); };
+    const bool is_next = is_bounded && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
         if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
@@ -225,7 +227,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
     only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line, log_goal)) || with_sum() ||
                         (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
                         with_zero() || with_bounds()
-               : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
+               : (is_bounded && with_unlost()) || (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
                      (is_resolved && with_inclusions(with_records, with_inclusion_line, log_goal)) ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() || with_zero() ||
