@@ -19,6 +19,7 @@ constexpr double kFirstGuess = -40.0;  // the first guess of log delta, which se
 constexpr double kRefinement = 20.0;   // the largest change of log delta from one placement to the next
 constexpr double kNextToOne = 0.9;     // delta from which 1 - delta is read
 constexpr double kBelow = 1.3;         // and epsilon up to which, in deviations below the mean
+constexpr double kMostErrorOfRest = 1e-12;  // of delta
 constexpr double kFirstReach = 0.6;    // in spreads; here a Gaussian transform loses an eighth and others gain
 
 }  // namespace
@@ -57,7 +58,7 @@ bool Contour::place_at_epsilon(double epsilon) {
     limit_ = kInfinity;
     const TiltedMoment origin = tilted_moment({all, direction_, limit_}, 0.0);
     if (epsilon < origin.first - kBelow * std::sqrt(origin.second) &&
-        place(rest_saddle_at_epsilon({all, direction_, limit_}, epsilon), epsilon))
+        place_rest(rest_saddle_at_epsilon({all, direction_, limit_}, epsilon), epsilon))
         return true;
     const Saddle whole = saddle_at_epsilon({all, direction_, limit_}, epsilon);
     const bool beyond = reaches(whole, limit_for(all, kFirstGuess - effort_.depth));
@@ -82,7 +83,7 @@ bool Contour::place_for_delta(double delta) {
     limit_ = kInfinity;
     if (delta > kNextToOne) {
         const Saddle rest = rest_saddle_at_delta({all, direction_, limit_}, delta);
-        if (place(rest, rest.epsilon())) return true;
+        if (place_rest(rest, rest.epsilon())) return true;
     }
     const Saddle whole = saddle_at_delta({all, direction_, limit_}, log_delta);
     const bool beyond = reaches(whole, limit);
@@ -118,6 +119,12 @@ bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
     return std::any_of(steps_.begin(), steps_.end(), [&](const SampledStep& s) {
         return s.q < 1.0 && order_of(direction_, saddle.tilt) > limit * s.sigma;
     });
+}
+
+// Where K is known well enough: its error is one of log (1 - delta).
+bool Contour::place_rest(const Saddle& saddle, double epsilon) {
+    const double error = saddle.at.error * std::exp(std::min(saddle.log_estimate(), 0.0));
+    return error < kMostErrorOfRest && place(saddle, epsilon);
 }
 
 // Chooses step and nodes for a bracket about e^-depth wide. The saddle-point formula is far above delta if most of the

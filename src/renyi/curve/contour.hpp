@@ -95,6 +95,7 @@ private:
     bool leaves_out() const noexcept { return effort_.leaves_out && direction_ == Direction::remove; }
     bool reaches(const Saddle& saddle, double limit) const noexcept;
     bool place(const Saddle& saddle, double epsilon);
+    bool place_rest(const Saddle& saddle, double epsilon);
     bool discretise(double log_delta, double epsilon) noexcept;
     bool sum_nodes(double log_delta, double epsilon);
     void make_laws(const TiltedMoment& at);
