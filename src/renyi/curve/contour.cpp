@@ -83,7 +83,7 @@ bool Contour::place_for_delta(double delta) {
     limit_ = kInfinity;
     if (delta > kNextToOne) {
         const Saddle rest = rest_saddle_at_delta({all, direction_, limit_}, delta);
-        if (place_rest(rest, rest.epsilon())) return true;
+        if (place(rest, rest.epsilon())) return true;
     }
     const Saddle whole = saddle_at_delta({all, direction_, limit_}, log_delta);
     const bool beyond = reaches(whole, limit);
@@ -121,7 +121,7 @@ bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
     });
 }
 
-// Where K is known well enough: its error is one of log (1 - delta).
+// Where K is known well enough: its error is one of log (1 - delta), of which an epsilon depends less.
 bool Contour::place_rest(const Saddle& saddle, double epsilon) {
     const double error = saddle.at.error * std::exp(std::min(saddle.log_estimate(), 0.0));
     return error < kMostErrorOfRest && place(saddle, epsilon);
