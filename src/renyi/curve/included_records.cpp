@@ -118,10 +118,10 @@ double log_grown(double m, double x) noexcept {
 
 class InclusionMean {
 public:
-    InclusionMean(const SampledStep& step, SampledPair pair, double log_goal)
+    InclusionMean(const SampledStep& step, SampledPair pair, double goal)
         : s_(step),
           replaces_(pair == SampledPair::replace_one),
-          is_separate_(replaces_ || log_overlap(step, pair) < log_goal - kSeparate) {
+          is_separate_(replaces_ || log_overlap(step, pair) < std::log(goal) - kSeparate) {
         if (is_separate_) moved_ = std::exp(log_overlap(step, pair)) * kUp;
         if (is_separate_) return;
         const double with = std::exp(log_odds_) * tail_above(log_odds_ / c_ + 0.5 * c_);
@@ -308,12 +308,12 @@ Bracket InclusionMean::epsilon(double delta) {
 
 }  // namespace
 
-Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair, double log_goal) noexcept {
+Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair, double goal) noexcept {
     if (pair == SampledPair::add || c.steps.size() != 1 || c.has_groups) return Inclusions::unknown;
     const SampledStep& s = c.steps[0];
     const double overlap = log_overlap(s, pair), records = s.count * s.q;
     const bool takes_many = records > kFew && pair == SampledPair::remove;
-    if (!(s.q < 1.0 && overlap < (takes_many ? log_goal - kSeparate : kMostOverlap))) return Inclusions::unknown;
+    if (!(s.q < 1.0 && overlap < (takes_many ? std::log(goal) - kSeparate : kMostOverlap))) return Inclusions::unknown;
     return records < kMany ? Inclusions::few : Inclusions::many;
 }
 
@@ -324,7 +324,7 @@ Bracket included_records_delta(const SampledStep& s, SampledPair pair, double ep
 }
 
 Bracket included_records_epsilon(const SampledStep& s, SampledPair pair, double delta) {
-    return InclusionMean(s, pair, std::log(std::min(delta, 1.0 - delta))).epsilon(delta);
+    return InclusionMean(s, pair, std::min(delta, 1.0 - delta)).epsilon(delta);
 }
 
 }  // namespace renyi

@@ -74,7 +74,7 @@ private:
         return epsilon > 0.0 && delta > 0.0 && rough_delta(epsilon) <= delta;
     }
     bool take(Route route, Bracket found, Bracket& answer, double enough) noexcept;
-    bool with_inclusions(const auto& with_records, const auto& with_line, double log_goal) const;
+    bool with_inclusions(const auto& with_records, const auto& with_line, double goal) const;
     bool has_overlapping_line() const noexcept {
         return inclusion_line_.serves() && !inclusion_line_.reveals_inclusions();
     }
@@ -136,8 +136,8 @@ bool CurveSolver::take(Route route, Bracket found, Bracket& answer, double enoug
 }
 
 // With little noise, by the number of inclusions: a sum where outputs reveal a few, else a line.
-bool CurveSolver::with_inclusions(const auto& with_records, const auto& with_line, double log_goal) const {
-    const Inclusions number = revealed_inclusions(c_, pair_, log_goal);
+bool CurveSolver::with_inclusions(const auto& with_records, const auto& with_line, double goal) const {
+    const Inclusions number = revealed_inclusions(c_, pair_, goal);
     return (number == Inclusions::few && with_records()) || (inclusion_line_.reveals_inclusions() && with_line()) ||
            (number == Inclusions::many && with_records());
 }
@@ -201,7 +201,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const bool is_resolved = delta >= kLeastResolved;
-    const double log_goal = std::log(std::min(delta, 1.0 - delta));
+    const double goal = std::min(delta, 1.0 - delta);
     const auto with_sum = [&] { return is_resolved && with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], pair_, delta)); };
     const auto with_inclusion_line = [&](bool in_any_case = true) {
@@ -224,12 +224,12 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line, log_goal)) || with_sum() ||
+    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line, goal)) || with_sum() ||
                         (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
                         with_zero() || with_bounds()
                : (is_bounded && with_unlost()) || (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
-                     (is_resolved && with_inclusions(with_records, with_inclusion_line, log_goal)) ||
+                     (is_resolved && with_inclusions(with_records, with_inclusion_line, goal)) ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() || with_zero() ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line()) || with_bounds() ||
                      is_narrow(answer, kTarget) || with_long_line(kLastEffort);
