@@ -146,8 +146,9 @@ void compare_with_means() {
                 if (!check::is_tried()) continue;
                 const SampledStep step{q, sigma, count};
                 const SortedSteps c = sorted_steps({&step, 1});
-                if (sigma > 0.01 && revealed_inclusions(c, SampledPair::remove) == Inclusions::unknown) continue;
-                CHECK(revealed_inclusions(c, SampledPair::remove) != Inclusions::unknown);
+                const Inclusions revealed = revealed_inclusions(c, SampledPair::remove, kLeastGoal);
+                if (sigma > 0.01 && revealed == Inclusions::unknown) continue;
+                CHECK(revealed != Inclusions::unknown);
                 InclusionLine line(c, SampledPair::remove);
                 for (const double delta : {1e-40, 1e-7, 0.2 * q}) {
                     const Bracket a = line.epsilon(delta), b = included_records_epsilon(step, SampledPair::remove, delta);

@@ -81,6 +81,27 @@ void below_a_limit() {
     REPORT(narrow);
 }
 
+// By a plain fine rule in long double.
+void between_zero_and_one() {
+    Worst narrow{"log A of orders between 0 and 1, in its error", 1.0};
+    for (int i = 0; i < check::cases(300); ++i) {
+        const double q = power(-6.0, -0.005), sigma = power(-1.3, 1.0), alpha = uniform(0.001, 0.999);
+        using Real = long double;
+        const Real c = 1 / static_cast<Real>(sigma), h = std::min<Real>(sigma, 1) / 8;
+        Real excess = 0;
+        for (Real u = -13; u < c + 13; u += h) {
+            const Real x = q * std::expm1(c * u - c * c / 2);
+            excess += h * std::exp(-u * u / 2) * (std::expm1(alpha * std::log1p(x)) - alpha * x);
+        }
+        const Real truth = std::log1p(excess / std::sqrt(2 * std::numbers::pi_v<Real>));
+        const Certified found = log_a_between(q, sigma, alpha).value;
+        narrow.note_error(static_cast<double>(std::fabs((found.value - truth) / truth)) / found.relative_error, sigma);
+        CHECK(std::fabs(found.value) * found.relative_error < 1e-11 * q);
+    }
+    REPORT(narrow);
+    CHECK(agree(log_a_between(1.0, 2.0, 0.5).value, {-0.03125, 0.0}));
+}
+
 void limits() {
     for (const double q : {0.0, 1e-12, 0.3, 1.0}) {
         for (const double sigma : {0.01, 1.0, 1e6, kInfinity}) {
@@ -139,6 +160,7 @@ int main() {
     check::generator.seed(9);
     three_routes();
     below_a_limit();
+    between_zero_and_one();
     limits();
     return check::finish();
 }

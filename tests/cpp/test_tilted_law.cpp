@@ -107,6 +107,10 @@ int main() {
                     if (alpha / sigma < 120.0 && check::is_tried()) agrees(q, sigma, Direction::remove, alpha, limit);
                 if (check::is_tried()) agrees(q, sigma, Direction::add, -alpha, kInfinity);
             }
+    for (const double sigma : {0.3, 0.7, 4.0})  // 1 - delta
+        for (const double alpha : {0.05, 0.6, 0.99})
+            for (const Direction direction : {Direction::remove, Direction::add})
+                if (check::is_tried()) agrees(0.01, sigma, direction, alpha, kInfinity);
     // A flank at the limit, apart from the peak near the origin.
     agrees(0.01, 4.0, Direction::remove, 149.91891353017965, 31.540199);
     return check::finish();

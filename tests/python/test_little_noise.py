@@ -373,6 +373,53 @@ def test_next_to_a_delta_of_one_the_truth_lies_inside(distance):
     assert low <= high
 
 
+@pytest.mark.parametrize("distance", [1e-13, 1e-9, 1e-3, 0.9])
+@pytest.mark.parametrize(
+    ("q", "sigma", "count"), [(0.01, 0.04, 10), (2e-5, 0.011, 756), (0.1, 0.03, 30)]
+)
+def test_added_records_next_to_the_first_plateau(q, sigma, count, distance):
+    """Without an output that may come from the record, delta = 1 - e^(epsilon - largest loss)."""
+    with mpmath.workdps(60):
+        delta = float(plateau(q, count, 1) * (1 - mpmath.mpf(distance)))
+        low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction="add")
+        most = mpmath.log1p(-mpmath.mpf(delta)) - count * mpmath.log1p(-mpmath.mpf(q))
+        lost = delta_of_inclusions(q, sigma, count, 1.0)[1] / (1 - delta)
+        assert 0 < low <= high <= low * (1 + 1e-8)
+        assert low <= most
+        assert high >= most - lost
+
+
+def rest_on_a_line(q, sigma, count, epsilon, add=False):
+    """1 - delta = E min(1, e^(epsilon - S)), inverted at a tilt between -1 and 0."""
+    loss, with_record, without = outputs(q, sigma, points=20_001)
+    loss, mass = (-loss, without) if add else (loss, with_record)
+
+    def log_term(z):
+        log_moment = np.log(np.sum(mass * np.exp(z * loss)))
+        return count * log_moment - z * epsilon - np.log(-z * (1 + z))
+
+    def term(z):
+        return np.exp(log_term(z))
+
+    tilt = min(-np.geomspace(1e-4, 0.9, 200), key=log_term)
+    step = 2 * math.pi * -tilt / 100
+    ordinates = step * np.arange(1, 400)
+    return (0.5 * term(tilt) + sum(term(tilt + 1j * y).real for y in ordinates)) * step / math.pi
+
+
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize(
+    ("q", "sigma", "count", "rest"),
+    [(0.01, 0.3, 10_000, 1e-9), (0.3, 0.2, 1000, 1e-13), (0.05, 2.0, 1_000_000, 1e-15)],
+)
+def test_next_to_a_delta_of_one_brackets_are_narrow(q, sigma, count, rest, add):
+    delta = 1 - rest
+    direction = "add" if add else "remove"
+    low, high = composed(q, sigma, count).get_epsilon_bounds(delta, direction=direction)
+    assert 0 < low <= high <= low * (1 + 1e-10)
+    assert rest_on_a_line(q, sigma, count, low, add) == pytest.approx(1 - delta, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("q", "sigma", "count"),
     [

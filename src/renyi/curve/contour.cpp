@@ -17,6 +17,9 @@ namespace {
 constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // the first guess of log delta, which sets the limit of the losses
 constexpr double kRefinement = 20.0;   // the largest change of log delta from one placement to the next
+constexpr double kNextToOne = 0.9;     // delta from which 1 - delta is read
+constexpr double kBelow = 1.3;         // and epsilon up to which, in deviations below the mean
+constexpr double kMostErrorOfRest = 1e-12;  // of delta
 constexpr double kFirstReach = 0.6;    // in spreads; here a Gaussian transform loses an eighth and others gain
 
 }  // namespace
@@ -53,6 +56,10 @@ bool Contour::place_for_epsilon(double epsilon) {
 bool Contour::place_at_epsilon(double epsilon) {
     const std::vector<SampledStep> all = repeated_steps();
     limit_ = kInfinity;
+    const TiltedMoment origin = tilted_moment({all, direction_, limit_}, 0.0);
+    if (epsilon < origin.first - kBelow * std::sqrt(origin.second) &&
+        place_rest(rest_saddle_at_epsilon({all, direction_, limit_}, epsilon), epsilon))
+        return true;
     const Saddle whole = saddle_at_epsilon({all, direction_, limit_}, epsilon);
     const bool beyond = reaches(whole, limit_for(all, kFirstGuess - effort_.depth));
     if (!beyond && !(whole.is_short && leaves_out())) return place(whole, epsilon);
@@ -74,6 +81,10 @@ bool Contour::place_for_delta(double delta) {
     const std::vector<SampledStep> all = repeated_steps();
     const double log_delta = std::log(delta), limit = limit_for(all, log_delta - effort_.depth - 1.0);
     limit_ = kInfinity;
+    if (delta > kNextToOne) {
+        const Saddle rest = rest_saddle_at_delta({all, direction_, limit_}, delta);
+        if (place(rest, rest.epsilon())) return true;
+    }
     const Saddle whole = saddle_at_delta({all, direction_, limit_}, log_delta);
     const bool beyond = reaches(whole, limit);
     if (beyond && !leaves_out()) return false;
@@ -108,6 +119,12 @@ bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
     return std::any_of(steps_.begin(), steps_.end(), [&](const SampledStep& s) {
         return s.q < 1.0 && order_of(direction_, saddle.tilt) > limit * s.sigma;
     });
+}
+
+// Where K is known well enough: its error is one of log (1 - delta), of which an epsilon depends less.
+bool Contour::place_rest(const Saddle& saddle, double epsilon) {
+    const double error = saddle.at.error * std::exp(std::min(saddle.log_estimate(), 0.0));
+    return error < kMostErrorOfRest && place(saddle, epsilon);
 }
 
 // Chooses step and nodes for a bracket about e^-depth wide. The saddle-point formula is far above delta if most of the
@@ -146,15 +163,15 @@ Contour::Bound Contour::bound_at(double t) const noexcept {
 
 // Derives the step from the aliasing bounds: the distance D = 2 pi/h at which both are e^-depth of delta.
 bool Contour::discretise(double log_delta, double epsilon) noexcept {
-    const double spread = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; }));
+    const double spread = std::sqrt(2.0 * depth() / total([](const Group& g) { return g.at.second; }));
     const auto distance = [&](const Bound& bound) {
         const double s = bound.tilt;
-        const double level = value_of(bound) - s * epsilon + log_kernel_peak(s) - log_delta + effort_.depth + 1.0;
+        const double level = value_of(bound) - s * epsilon + log_kernel_peak(s) - log_delta + depth() + 1.0;
         return level / std::fabs(t_ - s);
     };
-    below_ = {};
+    below_ = reads_rest() ? Bound{-1.0} : Bound{};  // K(-1) = 0
     double left = distance(below_);
-    if (t_ > 2.0 * spread) {
+    if (t_ - below_.tilt > 2.0 * spread) {
         const Bound bound = bound_at(exact_tilt(direction_, t_ - spread));
         if (const double d = distance(bound); d < left) {
             left = d;
@@ -162,7 +179,12 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
         }
     }
     double right = kInfinity;
+    if (reads_rest()) {
+        above_ = {};
+        right = distance(above_);
+    }
     for (double reach = kFirstReach * spread; reach > 1e-3 * spread; reach *= 0.5) {
+        if (reads_rest() && !(t_ + reach < 0.0)) continue;
         const Bound bound = bound_at(exact_tilt(direction_, t_ + reach));
         const double d = distance(bound);
         if (std::isnan(d)) continue;  // out of reach
@@ -205,18 +227,28 @@ Contour::Sum Contour::sum(double epsilon) const noexcept {
                                     second,
                                     2.0 * count,  // sum count E min(y^2 d^2/2, 2 + 2 |y d|), by Cauchy-Schwarz
                                     2.0 * std::sqrt(count * second),
-                                    rounding_of_mean_ * std::fabs(first)});
-    const double value = 0.5 + line.value, unit = t_ * (t_ + 1.0);
+                                    rounding_of_mean_ * size_of_mean(first)});
+    const double value = 0.5 + line.value, unit = std::fabs(t_) * (t_ + 1.0);
     const double y = static_cast<double>(nodes_) * step_;
     const double tail = std::exp(total([](const Group& g) { return g.log_tail; })) * unit / (step_ * y);
     const double exponent = value_at - t_ * epsilon;
     const double absolute = total([](const Group& g) { return g.at.error; }) +
-                            2.0 * kUnitRoundoff * (std::fabs(value_at) + t_ * std::fabs(epsilon));
+                            2.0 * kUnitRoundoff * (std::fabs(value_at) + std::fabs(t_ * epsilon));
     const LineFactor factor = line_factor(t_, step_, 1.0);
     const double log_value = std::log(value);
     return {exponent + factor.log + log_value, (line.slope - 0.5 * t_) / value,
             kUnitRoundoff * (line.error / value + 16.0 + 4.0 * std::fabs(log_value) + std::fabs(exponent)) +
                 factor.rounding + absolute + tail / value};
+}
+
+// What the rounding of K'(t) is relative to: of t < 0 losses of both signs may cancel, those of one are at most log(1-q).
+double Contour::size_of_mean(double mean) const noexcept {
+    if (!reads_rest()) return std::fabs(mean);
+    return std::fabs(mean) + 2.0 * total([&](const Group& g) {
+               double least = 0.0;
+               for (const SampledStep& s : steps_of(g)) least -= s.q < 1.0 ? s.count * std::log1p(-s.q) : 0.0;
+               return least;
+           });
 }
 
 double Contour::log_aliasing(double epsilon) const noexcept {
@@ -233,6 +265,11 @@ Bracket Contour::delta(double epsilon) const noexcept {
     if (nodes_ == 0) return kNoBracket;
     const Sum s = sum(epsilon);
     const double alias = std::exp(log_aliasing(epsilon) - s.log_value) + kUnitRoundoff;
+    if (reads_rest()) {
+        const double rest = std::exp(s.log_value);
+        return {std::fmax(std::nextafter(1.0 - rest * (1.0 + s.error + kUnitRoundoff), 0.0), 0.0),
+                std::fmin(std::nextafter(1.0 - rest * std::max(1.0 - s.error - alias, 0.0), 2.0), 1.0)};
+    }
     const double value = std::exp(s.log_value), beyond = total([](const Group& g) { return g.beyond; });
     const double upper = std::max(value * (1.0 + s.error) + beyond, kSmallestNormal);
     return {std::max(0.0, value * (1.0 - s.error - alias)), std::isnan(upper) ? 1.0 : std::min(upper, 1.0)};
@@ -242,34 +279,35 @@ Bracket Contour::delta(double epsilon) const noexcept {
 // error of log delta over the slope; where delta is next to 1 the slope is less than the errors, and steps double.
 Bracket Contour::epsilon(double delta) const noexcept {
     if (nodes_ == 0) return kNoBracket;
-    const double log_delta = std::log(delta);
+    const double log_goal = reads_rest() ? std::log1p(-delta) : std::log(delta), fall = reads_rest() ? -1.0 : 1.0;
     // Where delta is next to 1, Newton's step would leave the range of the sum.
     const double farthest = kLongest * std::sqrt(total([](const Group& g) { return g.at.second; }));
     double epsilon = guess_;
     Sum s = sum(epsilon);
     for (int i = 0; i < 20; ++i) {
-        const double newton = (log_delta - s.log_value) / s.slope, move = std::clamp(newton, -farthest, farthest);
-        if (!std::isfinite(newton) || !(s.slope < 0.0)) return kNoBracket;
+        const double newton = (log_goal - s.log_value) / s.slope, move = std::clamp(newton, -farthest, farthest);
+        if (!std::isfinite(newton) || !(fall * s.slope < 0.0)) return kNoBracket;
         epsilon += move;
         if (std::fabs(move * s.slope) < kFound) break;
         s = sum(epsilon);
     }
-    const double slack = 8.0 * kUnitRoundoff * (1.0 + std::fabs(log_delta));
+    const double slack = 8.0 * kUnitRoundoff * (1.0 + std::fabs(log_goal));
     const double beyond = std::log1p(-total([](const Group& g) { return g.beyond; }) / delta);
     const auto above = [&](double, const Sum& here) { return here.error + slack - beyond; };
     const auto below = [&](double at, const Sum& here) {
         return slack - std::log1p(-here.error - std::exp(log_aliasing(at) - here.log_value));
     };
     const auto end = [&](double direction, auto error) {
-        double move = 1.25 * error(epsilon, s) / -s.slope;
+        double move = 1.25 * error(epsilon, s) / std::fabs(s.slope);
         for (int turn = 0; turn < kMostWidenings; ++turn, move *= 2.0) {
             const double at = epsilon + direction * move;
             const Sum here = sum(at);
-            if (direction * (log_delta - here.log_value) >= error(at, here)) return at;
+            if (direction * fall * (log_goal - here.log_value) >= error(at, here)) return at;
         }
         return kNaN;
     };
-    const Bracket found{end(-1.0, below), end(1.0, above)};
+    const Bracket found = reads_rest() ? Bracket{end(-1.0, above), end(1.0, below)}
+                                       : Bracket{end(-1.0, below), end(1.0, above)};
     return std::isnan(found.lower + found.upper) ? kNoBracket : found;
 }
 
@@ -294,7 +332,7 @@ void Contour::make_laws(const TiltedMoment& at) {
             const TiltedMoment m = alone ? at : tilted_moment({{&s, 1}, direction_, limit_}, t_);
             double mean = sign * m.first / s.count;
             laws_.emplace_back(s.q, s.sigma, direction_, order, mean, std::log(s.count * groups_[1].times), limit_);
-            if (s.q < 1.0 && m.value > s.count) mean = laws_.back().recentre(line_);
+            if (s.q < 1.0 && (reads_rest() || m.value > s.count)) mean = laws_.back().recentre(line_);
             g.at.value += m.value;
             g.at.error += m.error;
             g.at.first += sign * s.count * mean;
@@ -311,8 +349,8 @@ bool Contour::sum_nodes(double log_delta, double epsilon) {
     }
     nodes_ = 0;
     // The nodes beyond y add at most e^{K(t) - t eps} rho / (pi y).
-    const double level = total([](const Group& g) { return g.at.value; }) - t_ * epsilon - log_delta + effort_.depth;
-    const double natural = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; })) / step_;
+    const double level = total([](const Group& g) { return g.at.value; }) - t_ * epsilon - log_delta + depth();
+    const double natural = std::sqrt(2.0 * depth() / total([](const Group& g) { return g.at.second; })) / step_;
     const double most = static_cast<double>(effort_.most_nodes);
     std::size_t wanted = static_cast<std::size_t>(std::min(kFirstNodes * natural, most));
     while (nodes_ < effort_.most_nodes) {

@@ -10,10 +10,14 @@
 // every term is >= 0, so T_h is never below delta, and the other terms are bounded by delta(eps') <= e^{K(s) - s eps'}
 // s^s/(1+s)^(1+s) at some s below t for m < 0 (s = 0 gives delta <= 1) and above t for m > 0. The nodes left out are
 // bounded by |e^{K(t+iy)}| <= e^{K(t)} rho for all y >= Y (TiltedLaw::log_decay) and 1/|z (z+1)| <= 1/y^2. The bounds
-// hold for any t and h; good choices only make them small. Losses beyond a limit are left out of the sum and
+// hold for any t and h; good choices only make them small. Next to delta = 1 the line has -1 < t < 0 and minus the
+// integral is
+//     1 - delta(eps) = E min(1, e^{eps - S}) <= e^{K(s) - s eps},   -1 <= s <= 0,
+// which takes the place of delta in all that is said here. Losses beyond a limit are left out of the sum and
 // their mass is added to the upper end.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -84,9 +88,14 @@ private:
     double most_work() const noexcept { return effort_.most_work * static_cast<double>(steps_.size()); }
     bool place_at_epsilon(double epsilon);
     bool place_by_epsilon(std::span<const SampledStep> all, double delta);
+    bool reads_rest() const noexcept { return t_ < 0.0; }
+    // Of 1 - delta some sums do not decay further: no step may have the record.
+    double depth() const noexcept { return reads_rest() ? std::min(effort_.depth, 26.0) : effort_.depth; }
+    double size_of_mean(double mean) const noexcept;
     bool leaves_out() const noexcept { return effort_.leaves_out && direction_ == Direction::remove; }
     bool reaches(const Saddle& saddle, double limit) const noexcept;
     bool place(const Saddle& saddle, double epsilon);
+    bool place_rest(const Saddle& saddle, double epsilon);
     bool discretise(double log_delta, double epsilon) noexcept;
     bool sum_nodes(double log_delta, double epsilon);
     void make_laws(const TiltedMoment& at);

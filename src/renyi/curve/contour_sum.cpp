@@ -36,7 +36,7 @@ LineSums sum_rows(const double* modulus0, const double* modulus1, const double* 
             const double curved = 0.5 * y * y * line.variance, straight = line.flat + y * line.steep;
             const double log_error = line.rounding * (curved < straight ? curved : straight) + y * line.mean;
             const double turned = far < kLargestAngle ? 8.0 * far : kNoAngle;
-            error[i] += size * __builtin_sqrt(norm) * (24.0 + turned + log_error);
+            error[i] += __builtin_fabs(size) * __builtin_sqrt(norm) * (24.0 + turned + log_error);
         }
     }
     return {total(value), total(slope), total(error)};

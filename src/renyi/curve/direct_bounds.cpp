@@ -15,6 +15,7 @@
 #include "renyi/fp/lanes.hpp"
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 #include "renyi/transform/sampled_loss.hpp"
@@ -355,6 +356,29 @@ Bracket remaining_epsilon(const SortedSteps& c, double delta) noexcept {
 }
 
 }  // namespace
+
+// With v the logarithm of the odds that the record was in the sample (sampled_loss.hpp) a step loses G = log(1 + e^v) of
+// its largest loss: with X as above
+//     1 - e^-X - E min(sum G, 1) <= delta <= 1 - e^-X,   E min(G, 1) <= E e^{v/2} = e^{lambda/2 - c^2/8}.
+Bracket unlost_epsilon(const SortedSteps& c, double delta) noexcept {
+    double overlap = 0.0, error = 0.0;
+    DoubleDouble largest{0.0, 0.0};
+    const auto log_rest = [&](DoubleDouble x, double count) {
+        const DoubleDouble found = log1p_dd(-x, DoubleDouble{1.0, 0.0} + -x) * count;
+        error += 0x1p-76 * (std::fabs(x.hi) < 0x1p-6 ? std::fabs(found.hi) : count + std::fabs(found.hi));
+        return found;
+    };
+    for (const SampledStep& s : c.steps) {
+        if (s.q == 1.0) continue;  // without effect
+        const double log_odds = std::log(s.q) - std::log1p(-s.q), square = 1.0 / (s.sigma * s.sigma);
+        overlap += s.count * std::exp(0.5 * log_odds - 0.125 * square) * raised(kManyRoundings);
+        largest = largest + -log_rest({s.q, 0.0}, s.count);
+    }
+    const DoubleDouble above = two_sum(delta, overlap + kLeast);
+    const double most = delta < 1.0 ? (largest + log_rest({delta, 0.0}, 1.0)).hi : 0.0;
+    const double least = above.hi < 1.0 ? (largest + log_rest(above, 1.0)).hi : -kInfinity;
+    return {least - error - std::fabs(least) * 0x1p-51, most + error + std::fabs(most) * 0x1p-51};
+}
 
 bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept {
     const bool all_reveal = std::all_of(c.steps.begin(), c.steps.end(), reveals);

@@ -54,6 +54,9 @@ double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
 // of that loss determines it well.
 bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept;
 
+// add, without Gaussian steps: narrow where no output may come from the record, also next to epsilon = 0.
+Bracket unlost_epsilon(const SortedSteps& c, double delta) noexcept;
+
 // Of epsilon: what takes no search, and what does.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;

@@ -22,6 +22,8 @@
 // E e^-R >= 1 - (k-n) E min(1, e^v), and as (1 - e^-(x+R))_+ - (1 - e^-x)_+ <= e^{t x} (e^{t R} - 1)/t,
 //     E delta_G(eps' - R) <= delta_G(eps') + E_n e^{t (T - eps)} ((1 + K)^{k-n} - 1)/t.
 //
+// E|S - T| <= k 4 (1-q) E e^{v/2} is less than these bounds tell where it is nothing beside delta or 1 - delta.
+//
 // Replaced records: the loss of a step is that above less its value at the output -x, so about T = lambda + w with the
 // record and T = 0 without, eps_n = eps - n lambda. With log(1 + e^u) <= 2 e^{u/2} every one of the three logarithms of
 // S - T that are not next to nothing has a mean of at most 2 (1-q) E e^{v/2}, and the fourth e^{-c^2/2} q/(1-q) times
@@ -42,9 +44,9 @@ namespace renyi {
 
 namespace {
 
-// All but kNothing, kCertain and kUp affect width and time, not validity: every tilt and g gives a bound.
+// All but kCertain and kUp affect width and time, not validity: every tilt and g gives a bound.
 constexpr double kMostOverlap = -15.0;              // log of the mean of S - T
-constexpr double kNothing = -800.0;                 // log of what is below all numbers
+constexpr double kSeparate = 36.0;                   // nats, of an overlap that is nothing beside what is sought
 constexpr double kCertain = 40.0;                   // Q(40) < e^-800
 constexpr double kMostTerms = 1e6;                  // of all curves of a question
 constexpr double kFew = 16.0;                       // removed records, where there is an overlap
@@ -116,10 +118,12 @@ double log_grown(double m, double x) noexcept {
 
 class InclusionMean {
 public:
-    InclusionMean(const SampledStep& step, SampledPair pair)
-        : s_(step), replaces_(pair == SampledPair::replace_one), is_separate_(log_overlap(step, pair) < kNothing) {
-        if (replaces_) moved_ = std::exp(log_overlap(step, pair)) * kUp;
-        if (replaces_ || is_separate_) return;
+    InclusionMean(const SampledStep& step, SampledPair pair, double goal)
+        : s_(step),
+          replaces_(pair == SampledPair::replace_one),
+          is_separate_(replaces_ || log_overlap(step, pair) < std::log(goal) - kSeparate) {
+        if (is_separate_) moved_ = std::exp(log_overlap(step, pair)) * kUp;
+        if (is_separate_) return;
         const double with = std::exp(log_odds_) * tail_above(log_odds_ / c_ + 0.5 * c_);
         turned_ = (with + tail_above(0.5 * c_ - log_odds_ / c_)) * kUp;
         for (const double t : kTilts) {
@@ -176,8 +180,11 @@ Plateau InclusionMean::plateau(double delta) const {
     if (s_.count * s_.q <= kExact) return exact_plateau(s_, delta);
     const double spread = std::sqrt(s_.count * s_.q * (1.0 - s_.q)), normal = gaussian_epsilon_guess(1.0, delta);
     const double number = std::clamp(std::round(s_.count * s_.q + normal * spread), 1.0, s_.count);
-    const Certified all = binomial_tails(s_.count, s_.q, number).from;
-    return {number, {std::nextafter(delta - upper(all), -kInfinity), std::nextafter(delta - lower(all), kInfinity)}};
+    const BinomialTails tails = binomial_tails(s_.count, s_.q, number);
+    const double rest = 1.0 - delta;  // a double above 1/2
+    const Bracket found = delta > 0.5 ? Bracket{lower(tails.below) - rest, upper(tails.below) - rest}
+                                      : Bracket{delta - upper(tails.from), delta - lower(tails.from)};
+    return {number, {std::nextafter(found.lower, -kInfinity), std::nextafter(found.upper, kInfinity)}};
 }
 
 // log F_n, rounded up.
@@ -301,23 +308,23 @@ Bracket InclusionMean::epsilon(double delta) {
 
 }  // namespace
 
-Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair) noexcept {
+Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair, double goal) noexcept {
     if (pair == SampledPair::add || c.steps.size() != 1 || c.has_groups) return Inclusions::unknown;
     const SampledStep& s = c.steps[0];
     const double overlap = log_overlap(s, pair), records = s.count * s.q;
     const bool takes_many = records > kFew && pair == SampledPair::remove;
-    if (!(s.q < 1.0 && overlap < (takes_many ? kNothing : kMostOverlap))) return Inclusions::unknown;
+    if (!(s.q < 1.0 && overlap < (takes_many ? std::log(goal) - kSeparate : kMostOverlap))) return Inclusions::unknown;
     return records < kMany ? Inclusions::few : Inclusions::many;
 }
 
 Bracket included_records_delta(const SampledStep& s, SampledPair pair, double epsilon) {
     if (!(epsilon >= 0.0)) return {0.0, 1.0};
-    const Bracket found = InclusionMean(s, pair).delta(epsilon);
+    const Bracket found = InclusionMean(s, pair, kLeastGoal).delta(epsilon);
     return {std::fmax(found.lower, 0.0), std::fmin(found.upper, 1.0)};
 }
 
 Bracket included_records_epsilon(const SampledStep& s, SampledPair pair, double delta) {
-    return InclusionMean(s, pair).epsilon(delta);
+    return InclusionMean(s, pair, std::min(delta, 1.0 - delta)).epsilon(delta);
 }
 
 }  // namespace renyi

@@ -75,7 +75,7 @@ private:
         return epsilon > 0.0 && delta > 0.0 && rough_delta(epsilon) <= delta;
     }
     bool take(Route route, Bracket found, Bracket& answer, double enough) noexcept;
-    bool with_inclusions(const auto& with_records, const auto& with_line) const;
+    bool with_inclusions(const auto& with_records, const auto& with_line, double goal) const;
     bool has_overlapping_line() const noexcept {
         return inclusion_line_.serves() && !inclusion_line_.reveals_inclusions();
     }
@@ -142,8 +142,8 @@ bool CurveSolver::take(Route route, Bracket found, Bracket& answer, double enoug
 }
 
 // With little noise, by the number of inclusions: a sum where outputs reveal a few, else a line.
-bool CurveSolver::with_inclusions(const auto& with_records, const auto& with_line) const {
-    const Inclusions number = revealed_inclusions(c_, pair_);
+bool CurveSolver::with_inclusions(const auto& with_records, const auto& with_line, double goal) const {
+    const Inclusions number = revealed_inclusions(c_, pair_, goal);
     return (number == Inclusions::few && with_records()) || (inclusion_line_.reveals_inclusions() && with_line()) ||
            (number == Inclusions::many && with_records());
 }
@@ -166,12 +166,12 @@ Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
         return with(Route::inclusion_line, widened(inclusion_line_.delta(epsilon)));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->delta(epsilon)); };
-    if (only_splits() && with_inclusions(with_records, with_inclusion_line)) return answer;
+    if (only_splits() && with_inclusions(with_records, with_inclusion_line, kLeastGoal)) return answer;
     with(Route::bounds, direct_->delta_near_one(epsilon)) ||
         (only_splits() ? with_sum() || (has_overlapping_line() && with_inclusion_line()) || with_bounds()
                     : (!splits_.reach(epsilon) && with_line()) ||
                           (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
-                          with_inclusions(with_records, with_inclusion_line) || with_sum() ||
+                          with_inclusions(with_records, with_inclusion_line, kLeastGoal) || with_sum() ||
                           (has_overlapping_line() && with_inclusion_line()) ||
                           with_bounds() || with_long_line(kLastEffort));
     return {std::fmax(answer.lower, 0.0), std::fmin(std::fmax(answer.upper, kSmallest), 1.0)};
@@ -207,13 +207,16 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return line.place_for_delta(delta) && with(Route::long_line, line.epsilon(delta));
     };
     const bool is_resolved = delta >= kLeastResolved;
+    const double goal = std::min(delta, 1.0 - delta);
     const auto with_sum = [&] { return is_resolved && with(Route::split_sum, splits_.epsilon(delta, last_)); };
     const auto with_records = [&] { return with(Route::bounds, included_records_epsilon(c_.steps[0], pair_, delta)); };
     const auto with_inclusion_line = [&](bool in_any_case = true) {
         return with(Route::inclusion_line, inclusion_line_.epsilon(delta, in_any_case));
     };
     const auto with_quick = [&] { return with(Route::bounds, quick_epsilon(c_, direction_, delta)); };
-    const bool is_next = direction_ == Direction::add && !only_splits() && may_be_next_to_largest(c_, delta);
+    const bool is_bounded = direction_ == Direction::add && !only_splits() && c_.gaussian == 0.0;
+    const auto with_unlost = [&] { return with(Route::bounds, unlost_epsilon(c_, delta)); };
+    const bool is_next = is_bounded && may_be_next_to_largest(c_, delta);
     // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
     const auto with_zero = [&] {
         if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
@@ -227,13 +230,14 @@ Bracket CurveSolver::new_epsilon(double delta) {
         return start > 0.0 && start < kInfinity && with(Route::split_sum, splits_.epsilon(delta, start));
     };
     const auto with_bounds = [&] { return with(Route::bounds, direct_->epsilon(delta)); };
-    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
+    only_splits() ? (is_resolved && with_inclusions(with_records, with_inclusion_line, goal)) ||
                         (is_resolved && has_few_inclusions() && has_overlapping_line() && with_inclusion_line(false)) ||
                         with_sum() || (is_resolved && has_overlapping_line() && with_inclusion_line()) ||
                         with_zero() || with_bounds()
-               : (is_next && with_quick()) || with_line() || (!is_next && with_quick()) ||
+               : (is_bounded && with_unlost()) || (is_next && with_quick()) || with_line() ||
+                     (!is_next && with_quick()) ||
                      (direct_->has_many_inclusions() && with_long_line(kShortEffort)) ||
-                     (is_resolved && with_inclusions(with_records, with_inclusion_line)) ||
+                     (is_resolved && with_inclusions(with_records, with_inclusion_line, goal)) ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line(false)) || with_sum() ||
                      with_zero() ||
                      (is_resolved && has_overlapping_line() && with_inclusion_line()) || with_bounds() ||

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "renyi/fp/bracket.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 
 namespace renyi {
@@ -24,6 +25,7 @@ constexpr double kDepth = 43.0;        // a share e^-43 of the tilted law beyond
 
 // If the tilted law ends well before the limit, the derivatives are those of the whole law.
 LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
+    if (order > 0.0 && order < 1.0) return log_a_between(s.q, s.sigma, order);
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
     const double distance = limit - order / s.sigma;
     const bool ends = distance > std::sqrt(2.0 * (kDepth + std::log(std::max(s.count, 1.0))));
@@ -64,7 +66,8 @@ double rough_variance(const LossSum& loss) noexcept {
 }  // namespace
 
 double exact_tilt(Direction direction, double t) noexcept {
-    return direction == Direction::remove ? std::max((1.0 + t) - 1.0, 0x1p-52) : t;
+    if (direction == Direction::add) return t;
+    return t < 0.0 ? std::min((1.0 + t) - 1.0, -0x1p-53) : std::max((1.0 + t) - 1.0, 0x1p-52);
 }
 
 TiltedMoment tilted_moment(const LossSum& loss, double t) noexcept {
@@ -109,7 +112,7 @@ double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept {
 }
 
 double Saddle::log_estimate() const noexcept {
-    return at.value - tilt * epsilon() - std::log(tilt) - std::log1p(tilt) - 0.5 * std::log(kTwoPi * curvature());
+    return at.value - tilt * epsilon() - std::log(std::fabs(tilt)) - std::log1p(tilt) - 0.5 * std::log(kTwoPi * curvature());
 }
 
 namespace {
@@ -166,6 +169,30 @@ Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
         const double ratio = here / log_delta;
         return (ratio > 0.0 && here < -1.0 ? here * std::log(ratio) : here - log_delta) / slope;
     });
+}
+
+namespace {
+
+// Where what rises in t passes 0, by halving log(-t/(1+t)).
+Saddle rest_search(const LossSum& loss, auto excess) noexcept {
+    constexpr double kFarthest = 36.0, kWidth = 0.05;
+    const auto at = [&](double x) {
+        const double t = exact_tilt(loss.direction, -1.0 / (1.0 + std::exp(-x)));
+        return Saddle{t, tilted_moment(loss, t)};
+    };
+    const Interval around = bisect(-kFarthest, kFarthest, kWidth, [&](double x) { return excess(at(x)) < 0.0; });
+    const Saddle found = at(0.5 * (around.low + around.high));
+    return std::isnan(found.at.value) ? Saddle{} : found;
+}
+
+}  // namespace
+
+Saddle rest_saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
+    return rest_search(loss, [&](const Saddle& s) { return s.epsilon() - epsilon; });
+}
+
+Saddle rest_saddle_at_delta(const LossSum& loss, double delta) noexcept {
+    return rest_search(loss, [&](const Saddle& s) { return s.log_estimate() - std::log1p(-delta); });
 }
 
 double chernoff_delta(const Saddle& saddle, double epsilon) noexcept {

@@ -22,7 +22,7 @@ struct LossSum {
     double limit;
 };
 
-// K(t) = sum count log E e^{t L}, with its absolute error and derivatives; t >= 0. NaN where t is out of reach: orders
+// K(t) = sum count log E e^{t L}, with its absolute error and derivatives; t > -1. NaN where t is out of reach: orders
 // of log A end at 1e6, and at the limit the tilted law must have died down.
 struct TiltedMoment {
     double value, error;
@@ -52,11 +52,15 @@ struct Saddle {
     double epsilon() const noexcept { return at.first - 1.0 / tilt - 1.0 / (1.0 + tilt); }
     // F''.
     double curvature() const noexcept { return at.second + 1.0 / (tilt * tilt) + 1.0 / ((1.0 + tilt) * (1.0 + tilt)); }
-    // log delta at epsilon() by the saddle-point formula (Alghamdi et al. 2023, order 1).
+    // log delta at epsilon() by the saddle-point formula (Alghamdi et al. 2023, order 1); of -1 < t < 0 log(1 - delta).
     double log_estimate() const noexcept;
 };
 
 Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept;
+
+// The saddle points in -1 < t < 0, of 1 - delta.
+Saddle rest_saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept;
+Saddle rest_saddle_at_delta(const LossSum& loss, double delta) noexcept;
 
 // Chernoff's bound of delta at a saddle point: e^{K(t) - t eps} t^t/(1+t)^(1+t), rounded up.
 double chernoff_delta(const Saddle& saddle, double epsilon) noexcept;

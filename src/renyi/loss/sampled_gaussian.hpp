@@ -38,6 +38,9 @@ LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept
 // The same over the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
 LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) noexcept;
 
+// The same for 0 < alpha < 1 and 0 < q <= 1, where log A <= 0; right to about 1e-14 q absolutely.
+LogADerivatives log_a_between(double q, double sigma, double alpha) noexcept;
+
 // The doubles nearest to log A(alpha) and to the Renyi divergence log A(alpha)/(alpha-1) of the sampled Gaussian, by
 // Ziv's strategy: the trapezoidal sum in double-double with a proven bound of its error, some 2^-70 relatively. NaN
 // where that does not decide the rounding, or outside of alpha > 1 (the divergence: >= 1), 1e-12 <= q < 1, 0.05 <=

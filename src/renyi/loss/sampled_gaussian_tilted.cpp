@@ -36,7 +36,7 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
     // Of a peak beyond the limit the part below it counts: the limit stands for its mode.
     const bool cut = direction == Direction::remove && limit < kInfinity;
     const double low = std::min(far_mode(law_, alpha, 0.0), cut ? limit : kInfinity);
-    const double high = direction == Direction::remove ? std::min(far_mode(law_, alpha, alpha * c), limit) : low;
+    const double high = alpha > 0.0 ? std::min(far_mode(law_, alpha, alpha * c), limit) : low;
     const bool two = high - low > 1.0;
     const double at_low = far_height(law_, alpha, low), at_high = two ? far_height(law_, alpha, high) : at_low;
     mode_ = at_high > at_low ? high : low;
@@ -90,7 +90,7 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
 
 // log of the bound of the integral of the modulus on the line Im u = a, relative to A(alpha).
 double TiltedLaw::growth(double a) const noexcept {
-    if (direction_ == Direction::remove) return 0.5 * a * a;
+    if (alpha_ > 0.0) return 0.5 * a * a;
     // D(u) = log of the modulus on the line is concave; integral e^D <= sqrt(2 pi) e^{D(mode) + D'(mode)^2/2}.
     const double c = law_.c, z = -alpha_, pq = p_ * one_minus_p_;
     const double sine = std::sin(0.5 * a * c);
@@ -102,7 +102,7 @@ double TiltedLaw::growth(double a) const noexcept {
 // Widest strip that growth() covers, or less where the integrand is narrow.
 double TiltedLaw::strip() const noexcept {
     const double c = law_.c;
-    if (direction_ == Direction::remove) return std::min(std::sqrt(2.0 * target_), 3.1 / c);
+    if (alpha_ > 0.0) return std::min(std::sqrt(2.0 * target_), 3.1 / c);
     return std::min(std::sqrt(2.0 * target_ / (1.0 - alpha_ * p_ * one_minus_p_ * c * c)), 1.57 / c);
 }
 

@@ -55,14 +55,14 @@ inline Complex expm1_complex(Complex d) noexcept {
     return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
 }
 
-// log(h/(pi t (t + shift))), by which the sum over the nodes of a line is multiplied, and the rounding of the
+// log(h/(pi |t| (t + shift))), by which the sum over the nodes of a line is multiplied, and the rounding of the
 // logarithms and of their sum with an exponent.
 struct LineFactor {
     double log, rounding;
 };
 
 inline LineFactor line_factor(double t, double step, double shift) noexcept {
-    const double of_step = std::log(step / std::numbers::pi), of_t = std::log(t), of_shifted = std::log(t + shift);
+    const double of_step = std::log(step / std::numbers::pi), of_t = std::log(std::fabs(t)), of_shifted = std::log(t + shift);
     const double size = std::fabs(of_step) + std::fabs(of_t) + std::fabs(of_shifted);
     return {of_step - of_t - of_shifted, (kSystemError + 4.0 * kUnitRoundoff) * (1.0 + size)};
 }
