@@ -49,9 +49,9 @@ CurvePointer bounded_range_curve(double epsilon);
 //
 // With probability 1-r both neighbours are treated alike, and P^alpha Q^(1-alpha) is jointly convex; the base must hold
 // for both orders of neighbours. The bound is linear in r where the bounds for Poisson and for fixed-size sampling are
-// quadratic, so it is better only where these are not close to their own leading term. K is convex, since 1 and e^K are
-// log-convex. r = 1 is the base, r = 0 gives 0. The relative error is that of r (e^K - 1) for K known to the base's
-// error.
+// quadratic, so it is better only where these are not close to their own leading term. K is convex: e^K is a mixture
+// of 1 and e^{K_base}, both log-convex. r = 1 is the base, r = 0 gives 0. The relative error is that of
+// r (e^{K_base} - 1) for K_base known to the base's error.
 CurvePointer mixture_bound(CurvePointer base, double r);
 
 // Poisson sampling of any mechanism, from its Renyi curve alone: every record enters with probability q, neighbours by

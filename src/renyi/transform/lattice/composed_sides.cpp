@@ -58,7 +58,8 @@ double ComposedLoss::delta(double epsilon, Side end) const {
         std::ldexp(static_cast<double>(log_scale - static_cast<Int128>(tilt.numerator) * place.start), -tilt.bits);
     const WeightedSum sum =
         place.start < window.end() ? law->sum_from(place.start, place.distance) : WeightedSum{0.0, 0.0};
-    // Weights are relative to the first node above epsilon; the bound of what lies outside to epsilon itself.
+    // Weights are relative to the first node above epsilon, the bound of the mass outside is relative to epsilon
+    // itself.
     const double lift = slope * place.distance;
     const double far = times_exp(outside * largest_weight(slope), exponent + lift);
     const double lost = (times_exp(sum.error, exponent) + far) *
@@ -80,7 +81,7 @@ double ComposedLoss::delta(double epsilon, Side end) const {
 
 namespace {
 
-// What exponents cut at -708 hide is less than this for each node, and so is what tilted weights have lost.
+// Bounds for each node of what exponents cut at -708 hide, and of what tilted weights have lost.
 constexpr double kHidden = 1e-300, kLost = 0x1p-950;
 
 // Bounds the log of the sum of a[i] e^(slope (first + step i)) from above; -inf without mass.
@@ -138,9 +139,9 @@ namespace {
 
 constexpr std::int64_t kSmallestWindow = 1 << 13;  // below it a transform of all nodes is quick
 constexpr std::int64_t kLargestWindow = std::int64_t{1} << 40;
-constexpr double kSteepest = 50.0;  // exponent from node to node; more makes what lies between them overflow
+constexpr double kSteepest = 50.0;  // largest exponent from node to node; more makes values between nodes overflow
 
-// What both sides have in common.
+// The data that both sides share.
 struct Setting {
     const LossLayout& layout;
     Tilt tilt;
@@ -156,7 +157,7 @@ struct TiltedSide {
     Int128 log_scale = 0;
 };
 
-// So many bits that theta times any index, and the scales, are exact.
+// The tilt with so many bits that theta times any index, and the scales, are exact.
 Tilt tilt_for(double theta, std::int64_t longest) {
     const double biggest = std::max(2000.0, theta * static_cast<double>(longest));
     const int bits = 51 - static_cast<int>(std::ceil(std::log2(4.0 * biggest)));
@@ -180,7 +181,7 @@ Setting setting_of(const LossLayout& layout, const TiltWindow& reach, double lim
     return s;
 }
 
-// Masses e^(theta i - c), i = 0, 1, ... with a c that makes the sum about 1, and hardly more.
+// The masses times e^(theta i - c), i = 0, 1, ..., with a c that makes the sum about 1, and hardly more.
 TiltedSide tilted_side(const Setting& s, const NodeLaws& laws, Side side) {
     TiltedSide found;
     const double theta = s.tilt.theta(), slope = theta / s.layout.step();
@@ -206,10 +207,10 @@ TiltedSide tilted_side(const Setting& s, const NodeLaws& laws, Side side) {
     return found;
 }
 
-constexpr double kAlike = 1e-10;  // relative, of compositions of both sides that are made once
+constexpr double kAlike = 1e-10;  // relative difference of the sides below which one composition serves both
 
-// How much less, relatively, a composition's masses from below are than those from above, at most: with 1 - r of a
-// node, 1 - (1 - r)^count. Where a lattice holds all atoms that is the rounding of their masses.
+// Bounds the relative difference of a composition's masses from below and from above: where the ratio at a node is
+// 1 - r, it is 1 - (1 - r)^count. Where a lattice holds all atoms it comes from the rounding of their masses.
 double apart(const LossLayout& layout) {
     double log_share = 0.0;
     for (std::size_t i = 0; i < layout.pairs().size(); ++i) {
