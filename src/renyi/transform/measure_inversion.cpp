@@ -157,8 +157,8 @@ void MeasureInversion::approach(double epsilon) {
     lift_tilt(epsilon, farthest);
 }
 
-// Raises the tilt by a few nats. Inside the bulk of the sum the saddle point is so near 0 that aliases from below eps
-// decay slowly. The tilt stays where the law has a peak of its own farther out.
+// Spends a few nats on a larger tilt. Inside the bulk of the sum the saddle point is so near 0 that aliases from below
+// eps decay slowly. The tilt stays as it is where the law has a peak of its own farther out.
 void MeasureInversion::lift_tilt(double epsilon, double farthest) {
     double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
     if (!(t > tilt_ * kWorthLifting)) return;
@@ -179,8 +179,8 @@ void MeasureInversion::lift_tilt(double epsilon, double farthest) {
     curvature_ = std::max(at.curvature, 0.0) + 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
 }
 
-// Whether the tilted sum is near normal by its fourth cumulant, as a sum of few large losses is not, and the line
-// short.
+// Whether the line is short and the tilted sum near normal. A sum of few large losses is far from normal, which its
+// fourth cumulant shows.
 bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth, double few_nodes) {
     double variance = gaussian_, fourth = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {

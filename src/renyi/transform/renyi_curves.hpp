@@ -31,7 +31,7 @@ struct Corner {
 // between its corners and infinite beyond the last.
 //
 // K is convex and K(1) = 0, so it lies below every chord between two of its upper bounds. Points may be given in any
-// order of alpha, alpha_i > 1; infinite K_i say nothing and are left out. The relative error of K allows for K_i that
+// order of alpha, alpha_i > 1; infinite K_i give no bound and are left out. The relative error of K allows for K_i that
 // were themselves rounded four times; the divergence at alpha = 1 is that of the first corner, which bounds it.
 CurvePointer polygon(std::vector<Corner> points);  // orders and K
 
@@ -177,8 +177,8 @@ inline void add_to_hull(std::vector<Corner>& corners, const Corner& point) {
 constexpr double kLastOrder = 1e6;
 
 // vertex(n) is K at whole n >= 2; finite up to `last`, a whole number. The slope is that of the segment on the right;
-// at 1e6, where nothing follows, of the one on the left. The chord is a weighted mean: weights right to 1u, products
-// and sum to 2u more.
+// at 1e6, where nothing follows, of the one on the left. The chord is a weighted mean: its weights have errors of 1u,
+// products and sum add 2u.
 template <class Vertex>
 LogMoment polygon_segment(double alpha, double last, Vertex vertex) noexcept {
     if (!(alpha >= 1.0)) return {kOutsideDomain, kNaN, kNaN};

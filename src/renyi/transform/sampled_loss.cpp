@@ -184,8 +184,8 @@ double InclusionOverlap::log_density(double v) const noexcept {
 
 // log of a bound of the integral of phi min(1, e^v) (1 + e^v)^t. The integrand is at most phi times 2^t e^{k v} for any
 // t <= k <= 1, or 2^t (e^v + e^{t v}). For replaced records the integral of phi min(1, e^v') (1 + e^v)^{1+t} is added:
-// at most 2^{1+t} times that of phi min(1, e^v') <= phi e^{k v'}, 0 <= k <= 1, and, for v > 0, of phi e^{v' + v} e^{t
-// v}.
+// at most 2^{1+t} times that of phi min(1, e^v') <= phi e^{k v'}, 0 <= k <= 1, and, for v > 0, that of
+// phi e^{v' + v} e^{t v}.
 double InclusionOverlap::log_mass(double t) const noexcept {
     const auto power = [&](double k) { return k * log_odds + 0.5 * c * c * k * (k - 1.0); };
     const auto best = [&](double least) { return power(std::clamp(0.5 - log_odds / (c * c), least, 1.0)); };
@@ -338,8 +338,8 @@ double InclusionOverlap::negative_part(double t) const noexcept {
 }
 
 // The bound uses (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the
-// moments of w, which is log-normal, below and above 1. Replaced records: L lies between v and log(1 + w) and, at x <
-// 0, between -log(1 + e^v') and 0, so that the first root there is at most the first root at -x.
+// moments of w, which is log-normal, below and above 1. Replaced records: L lies between v and log(1 + w) and,
+// at x < 0, between -log(1 + e^v') and 0, so that the first root there is at most the first root at -x.
 double InclusionOverlap::change(double t) const noexcept {
     const auto moment = [&](double p) { return p * log_odds - 0.5 * p * (1.0 - p) * c * c; };
     const auto below = [&](double p) { return std::exp(moment(p) + log_upper_tail(log_odds / c - (0.5 - p) * c)); };

@@ -147,7 +147,7 @@ public:
     // under the latter. Returns a bound of the negative part, over (1-q)^a.
     double negative_part(double t) const noexcept;
 
-    // With w = e^v and 0 < t <= 1 a bound of
+    // A bound, for w = e^v and 0 < t <= 1, of
     //     V(t) = integral phi(x) (((1 + w)^t ((1 + w)^t - 1))^1/2 + w ((1 + w)^t ((1 + w)^t - w^t))^1/2) dx.
     double change(double t) const noexcept;
 
@@ -180,9 +180,8 @@ private:
 // Smooth windows in the privacy loss: products of normal cdfs, entire functions of the loss.
 //
 // With u = (V - level)/width a rising step is Phi(u), a falling step Phi(-u); both have a relative error of 20u as far
-// as the argument allows. On a line, with u + i v:  |Phi(u + i v)| <= e^{v^2/2} Phi(u), since |phi(s + i v)| =
-// e^{v^2/2} phi(s), and
-// |Phi| <= 1 + |1 - Phi|; 2 Phi(u) <= e^{-u^2/2} for u <= 0.
+// as the argument allows. On a line, with u + i v:  |Phi(u + i v)| <= e^{v^2/2} Phi(u), since
+// |phi(s + i v)| = e^{v^2/2} phi(s), and |Phi| <= 1 + |1 - Phi|; 2 Phi(u) <= e^{-u^2/2} for u <= 0.
 
 // sign 1 rises with V, sign -1 falls.
 struct LossStep {

@@ -82,7 +82,7 @@ constexpr int kHalvings = 12;
 struct Touch {
     double t, k, epsilon;  // t = a - 1, k = K(a) rounded up
 
-    // All parts of the fall have one sign; k, the parts and their sum are right to 16u of them.
+    // All parts of the fall have one sign; k, the parts and their sum have errors of 16u of them.
     double log_delta(double eps) const noexcept {
         const double fall = t * eps + t * lane_log1p(1.0 / t) + lane_log1p(t);
         return (k - fall) + 16.0 * kUnitRoundoff * (k + fall);
@@ -189,7 +189,7 @@ double log_mean_runs(double x, double shape) noexcept {
 
 }  // namespace
 
-// The mean rises with x, and its logarithm is right to 16u of its parts.
+// The mean rises with x, and its logarithm has an error of 16u of its parts.
 Interval log_inverse_gamma(double mean, double shape) noexcept {
     if (mean == 1.0) return {0.0, 0.0};
     const double wanted = lane_log(mean);

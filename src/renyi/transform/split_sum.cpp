@@ -30,9 +30,9 @@ constexpr double kMostWidth = 0.1;  // relative width allowed for a base that en
 constexpr double kBoundTarget = 25.0;  // nats of accuracy of the nodes of a bound, beyond log of the number of steps
 constexpr double kLeastAbove = 0.15, kMostGrown = 3.0;  // part of the loss; nats
 constexpr double kTailWidths = 7.8;                          // from the reach to the outermost level, in window widths
-constexpr double kAddSteep = 1.2;   // steepness of the outer window of `add`, in units of the deviations left out
+constexpr double kAddSteep = 1.2;   // steepness of the outer window of `add`, in units of deviations_
 constexpr double kAddDepth = 6.0;   // nats of additional depth of the inner windows of `add`
-constexpr double kMostAbove = 2.0;  // from its reach to its level; farther out e^G grows beyond what is left
+constexpr double kMostAbove = 2.0;  // of `add`, from the reach to its level; farther out e^G grows beyond what is left
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
@@ -420,8 +420,8 @@ bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) 
     return true;
 }
 
-// Places them with a level in between that hardly any sum stays below. The line of the jumps ends sooner: only the
-// jumps must decay, not all steps that hardly differ from the largest loss.
+// Places these steps with a level in between that hardly any sum stays below. The line of the jumps ends sooner: only
+// the jumps must decay, not all steps that hardly differ from the largest loss.
 bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     const double frequent = kMassDepth - log_delta_, most = reach_of_add(epsilon);
     const auto jumps = [&](double level) {

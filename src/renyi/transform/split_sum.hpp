@@ -7,7 +7,7 @@
 // P(any) - e^eps Q(any) plus a gap E[(e^{eps - S} - 1)_+], which Chernoff's bound shows to be negligible. The base does
 // not reach eps, or is inverted on a line of its own.
 // replace_one: the same, but another step may offset a large loss, so beyond the outer level delta is negligible.
-// add: sums with a step beyond the outer level contribute nothing to delta. Below that level delta is a closed form
+// add: sums with a step beyond the outer level contribute next to nothing. Below that level delta is a closed form
 // plus a part of `remove` (split_sum.cpp).
 // Where delta is tiny, sums of one large loss and of several may be equally likely, with tilts far apart. The jumps are
 // then inverted by their number. They are a positive measure whose transform decays as fast as that of the windows

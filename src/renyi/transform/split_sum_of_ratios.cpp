@@ -60,7 +60,7 @@ bool SplitSum::find_closed_part_of_ratios(std::vector<SplitStep>& steps, double 
     }
     if (!decisive.discretise(0.0, 0.0, target, 0.0) || !other.discretise(0.0, 0.0, target, 0.0)) return false;
     const WindowedNodes::Masses m = decisive.nodes().masses(), w = other.nodes().masses();
-    // Whatever the logarithm of the mass is.
+    // Relative errors: of the rounding, and of what the nodes miss.
     const double error = m.error + w.error + std::exp(decisive.log_node_error(0.0, std::log(m.mass))) +
                          std::exp(other.log_node_error(0.0, std::log(w.mass)));
     closed_.ratios = {m.mass, w.mass, error};

@@ -29,7 +29,8 @@ double times_exp(double value, double exponent) noexcept {
 
 }  // namespace
 
-// In double-double arithmetic: an epsilon moved by 2^-95 of the largest term would have exactly this place.
+// The place is found in double-double arithmetic: an epsilon moved by 2^-95 of the largest term would have exactly this
+// place.
 ComposedLoss::Place ComposedLoss::place_of(double epsilon) const noexcept {
     const DoubleDouble target = DoubleDouble{epsilon, 0.0} - offset;
     const auto distance = [&](std::int64_t node) { return (exactly(node) * step - target).hi; };
@@ -73,7 +74,7 @@ double ComposedLoss::delta(double epsilon, Side end) const {
             bound += std::exp(std::min(left_out->log_factor - left_out->slope * epsilon, 1.0)) * (1.0 + 0x1p-40);
         if (sum.value > 0.0 || lost > 0.0) bound += kTiny;
         bound *= 1.0 + 8.0 * kUnitRoundoff;
-        return bound < 1.0 ? bound : 1.0;  // NaN, out of reach of this tilt, says nothing
+        return bound < 1.0 ? bound : 1.0;  // NaN, out of reach of this tilt, gives no bound
     }
     const double kept = value * (1.0 - error) - lost - kTiny;
     return std::min((infinite + (kept > 0.0 ? kept : 0.0)) * (1.0 - 8.0 * kUnitRoundoff), 1.0);
@@ -116,7 +117,7 @@ double mass_beyond(const std::vector<TiltedPart>& parts, std::int64_t lowest, st
         size += count * (std::fabs(sum) + std::fabs(top));
     }
     const double distance = s * static_cast<double>(node - lowest);
-    // Without outcomes all in the bulk, where there are any: prod (b + r)^count - prod b^count grows with b and r.
+    // Outcomes all in the bulk are left out, where there are any: prod (b + r)^count - prod b^count grows with b and r.
     double exponent = log_whole - distance;
     if (excess < 1.0) exponent = log_bulk - distance + excess + std::log(-std::expm1(-excess));
     exponent += 16.0 * kUnitRoundoff * (std::fabs(distance) + size);

@@ -46,7 +46,7 @@ LatticePair discretise(const Pair& pair, const Lattice& lattice);
 // the error of its terms.
 constexpr double kSumError = 24.0 * kUnitRoundoff;
 
-// Where log_mass + t loss is largest.
+// The largest exponent log_mass + t loss, and the loss where it is reached.
 struct TiltedPeak {
     double exponent, loss;
 };
