@@ -137,8 +137,7 @@ private:
     };
 
     bool has_jumps() const noexcept { return measure_ == Measure::jumps; }
-    // Whether the tail counts the decay of the bases. Next to jumps that pays where the jumps are not the first to
-    // decay.
+    // Whether the tail counts the decay of the bases. Next to jumps it pays where the jumps do not decay first.
     bool bases_decay() const noexcept { return !has_jumps() || steps_.front().law.pair == SampledPair::reversed_ratio; }
     std::vector<StepMoments> rough_moments(double t) const;
     std::vector<StepMoments> moments(double t) const;

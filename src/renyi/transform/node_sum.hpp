@@ -1,5 +1,5 @@
-// Sums over the nodes of a vertical line z_j = t + i y_j, y_j = j h, j = 1, 2, ...: with c_j = M(z_j)/(z_j (z_j +
-// shift)) in units of M(t)/(t (t + shift)), turned by a centre,
+// Sums over the nodes of a vertical line z_j = t + i y_j, y_j = j h, j = 1, 2, ...: with
+// c_j = M(z_j)/(z_j (z_j + shift)) in units of M(t)/(t (t + shift)), turned by a centre,
 //     value = 1/2 + sum_j Re(c_j e^{i y_j d}),   slope = -t/2 - sum_j Re(z_j c_j e^{i y_j d}).
 // Each turn is a product e^{i y_g d} e^{i r h d}, the first factor of a group of kLanes nodes and the second of a place
 // in the group, so that a node costs one product.

@@ -48,8 +48,7 @@ double shifted(double x, int exponent) noexcept {
 
 using Table = std::vector<Wide>;
 
-// The sum over k of C(n, k) (a_k b_{n-k} + c_k d_{n-k}). The largest exponent is found first, so that doubles are
-// summed.
+// The sum over k of C(n, k) (a_k b_{n-k} + c_k d_{n-k}). It finds the largest exponent first, and then sums doubles.
 Wide convolved(const Wide* binomials, const Table& a, const Table& b, const Table& c, const Table& d, int n) noexcept {
     int top = -(1 << 28);
     for (int k = 0; k <= n; ++k) {
@@ -141,9 +140,8 @@ std::vector<Certified> allocation_remove(double c, std::int64_t steps, int last)
 //
 // Quadrature of I = int e^{bu} (phi(s/t)^t - e^{-s}) du, s = e^u, by the trapezoidal rule of step h. E[r^-b] = 1 +
 // I/Gamma(b).
-//   Aliases: phi is analytic and |phi(x e^{iy})| <= phi(x cos y) for |y| < pi/2. On the lines Im u = +-y the integral
-// of
-//     the modulus is then at most cos(y)^-b (I + 2 Gamma(b)), and the error of the rule is at most
+//   Aliases: phi is analytic and |phi(x e^{iy})| <= phi(x cos y) for |y| < pi/2. On the lines Im u = +-y the modulus
+//     then has an integral of at most cos(y)^-b (I + 2 Gamma(b)), and the error of the rule is at most
 //     2 cos(y)^-b (I + 2 Gamma(b))/(e^{2 pi y/h} - 1).
 //   Left of s_0: the integrand is at most e^{bu} s^2 Var(r)/2.
 //   Right of S: phi^t <= E e^{-sG}, so that the rest is at most 2 E[G^-b; G < y/S] + 2 P(gamma_b > y) E[G^-b] for any
@@ -153,8 +151,8 @@ std::vector<Certified> allocation_remove(double c, std::int64_t steps, int last)
 // At a node, with x = s/t and w = -x (X - 1), phi(x)^t - e^{-s} = e^{-s} expm1(t log1p E[e^w - 1 - w]), all terms >= 0,
 // while e^x does not overflow. Beyond, t log phi(x) is used, without subtracting e^{-s}. Both expectations are taken by
 // the trapezoidal rule in z. Their aliases, with lines at Im z = +-a, c a <= pi/2:
-//   of E[e^w - 1 - w]: |e^w - 1 - w| <= |w|^2/2 e^x and |w| <= x (X + 1) give e^{a^2/2 - 2 pi a/h} x^2 e^x (e^{c^2} +
-// 3);
+//   of E[e^w - 1 - w]: |e^w - 1 - w| <= |w|^2/2 e^x and |w| <= x (X + 1) give
+//     e^{a^2/2 - 2 pi a/h} x^2 e^x (e^{c^2} + 3);
 //   of phi(x): 2 e^{a^2/2 - 2 pi a/h} phi(x cos(ca)), and phi(x cos(ca)) is, by a shift of z by d = -log(cos(ca))/c, at
 //     most e^{d Z} phi(x) + P(z < d - Z) for any Z.
 

@@ -1,8 +1,9 @@
 // The characteristic function of a tilted windowed law at equidistant ordinates, from its nodes.
 //
-// Nodes that turn by less than 1 up to the last ordinate are summed as a Taylor series. The other nodes are e^{i (s +
-// t)} with s at the first ordinate of a block and t for its rows, which are the same for all blocks. With e^{i s} = 1 +
-// c + i v all sums are of (1 + c)(1 + c') - v v' - 1 and its like, so that small angles keep their digits.
+// Nodes that turn by less than 1 up to the last ordinate are summed as a Taylor series. The other nodes come as
+// e^{i (s + t)} with s at the first ordinate of a block and t for its rows, which are the same for all blocks. With
+// e^{i s} = 1 + c + i v all sums are of (1 + c)(1 + c') - v v' - 1 and its like, so that small angles keep their
+// digits.
 #pragma once
 
 #include <memory>

@@ -59,8 +59,7 @@ double ComposedLoss::delta(double epsilon, Side end) const {
         std::ldexp(static_cast<double>(log_scale - static_cast<Int128>(tilt.numerator) * place.start), -tilt.bits);
     const WeightedSum sum =
         place.start < window.end() ? law->sum_from(place.start, place.distance) : WeightedSum{0.0, 0.0};
-    // Weights are relative to the first node above epsilon, the bound of the mass outside is relative to epsilon
-    // itself.
+    // Weights are relative to the first node above epsilon, the bound of the mass outside to epsilon itself.
     const double lift = slope * place.distance;
     const double far = times_exp(outside * largest_weight(slope), exponent + lift);
     const double lost = (times_exp(sum.error, exponent) + far) *
@@ -82,7 +81,7 @@ double ComposedLoss::delta(double epsilon, Side end) const {
 
 namespace {
 
-// Bounds for each node of what exponents cut at -708 hide, and of what tilted weights have lost.
+// kHidden bounds what exponents cut at -708 hide at each node, kLost what tilted weights have lost.
 constexpr double kHidden = 1e-300, kLost = 0x1p-950;
 
 // Bounds the log of the sum of a[i] e^(slope (first + step i)) from above; -inf without mass.

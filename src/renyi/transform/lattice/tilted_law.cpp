@@ -26,8 +26,7 @@ constexpr std::size_t kBlock = 256;
 // so that a tail takes two short products, wherever it starts.
 class NodeMasses final : public TailSums {
 public:
-    // Takes the masses in the window, each with an error of at most point_error. Negative ones are errors and count as
-    // 0.
+    // Takes the masses in the window, each with an error of at most point_error. Negative masses count as 0.
     NodeMasses(Window window, std::vector<double> masses, double point_error, double step, double theta)
         : window_(window), masses_(std::move(masses)), point_error_(point_error), step_(step), theta_(theta) {
         for (double& mass : masses_) mass = std::max(mass, 0.0);
