@@ -1,6 +1,7 @@
-// Errors of L, in u. With e_k = k c x - k^2 c^2/2, right to 3u of itself, and the weights to 4u, the terms w_k (e^{e_k}
-// - 1) of e^L - 1 are right to 12u and e^{e_k} w_k 3 |e_k| u, those that are formed from log w_k + e_k to 2 |log w_k| u
-// more; each addition adds u of all terms' sizes. Terms and weights below e^-60 of the largest are left out.
+// Errors of L, in u. Let e_k = k c x - k^2 c^2/2, with an error of 3u of itself, and the weights have an error of 4u.
+// The terms w_k (e^{e_k} - 1) of e^L - 1 then have an error of 12u and e^{e_k} w_k 3 |e_k| u, and 2 |log w_k| u more if
+// they are formed from log w_k + e_k. Each addition adds u of all terms' sizes. Terms and weights below e^-60 of the
+// largest are left out.
 #include "renyi/transform/group_loss.hpp"
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace renyi {
 
 namespace {
 
-constexpr double kNothing = 60.0;   // nats
-constexpr double kLargest = 600.0;  // exponent of what is not scaled
-constexpr double kUnseen = 50.0;    // nats of a posterior
+constexpr double kNothing = 60.0;   // nats below the largest term: negligible
+constexpr double kLargest = 600.0;  // largest exponent that is not scaled
+constexpr double kUnseen = 50.0;    // nats below the largest posterior: negligible
 
 struct Terms {
     const double *weight, *log_weight;
@@ -71,7 +72,7 @@ void fill_group(const Terms& terms, const int* last, const double* x, std::size_
     }
 }
 
-// sum pi_k (e^{i k theta} - 1), then the logarithm and the branch.
+// Sums pi_k (e^{i k theta} - 1), then takes the logarithm and finds the branch.
 RENYI_MULTIVERSION
 void turn_block(const double* posterior, int count, const double* versine, const double* sine, const double* number,
                 double theta, double* log_modulus, double* argument) noexcept {

@@ -2,10 +2,11 @@
 //     e^{L(x)} = sum_k w_k e^{k c x - k^2 c^2/2},   w = Bin(m, q),   c = 1/sigma,   x standard normal without them
 // (Charles and others 2024, arXiv 2407.07737).
 //
-// As a polynomial in z = e^{c x} it has negative zeros only: so has (1 - q + q z)^m, and factors e^{-k^2 c^2/2} keep
-// that (Laguerre's theorem: Polya, Schur 1914). Hence e^L = (1-q)^m prod_j (1 + r_j z), r_j > 0, a product of m factors
-// as that of one record is, and what holds for one beside the real axis holds for the group: on the line Im x = a, with
-// theta = c a <= pi/2, |e^L|, Re L and arg e^L rise with Re x, 0 <= arg e^L <= m theta, and d arg/d Re L <= tan theta.
+// As a polynomial in z = e^{c x} it has only negative zeros: (1 - q + q z)^m has only negative zeros, and the factors
+// e^{-k^2 c^2/2} keep this property (Laguerre's theorem: Polya, Schur 1914). Hence e^L = (1-q)^m prod_j (1 + r_j z),
+// r_j > 0, a product of m factors like the factor of one record. What holds for one record beside the real axis holds
+// for the group: on the line Im x = a, with theta = c a <= pi/2, |e^L|, Re L and arg e^L rise with Re x,
+// 0 <= arg e^L <= m theta, and d arg/d Re L <= tan theta.
 //
 // No factor need be known. With the posterior pi_k of the number in the sample at Re x,
 //     e^{L(x + i a)}/e^{L(x)} = sum_k pi_k e^{i k theta},
@@ -29,7 +30,7 @@ public:
     // log w_k; k = 0 ... m.
     std::span<const double> log_weights() const noexcept { return log_weight_; }
 
-    // L and what it is off, in u; spans of one length, a multiple of kLanes.
+    // Computes L and its error in u. All spans have one length, a multiple of kLanes.
     void evaluate(std::span<const double> x, double* loss, double* error) const;
 
     // L less the least one, and the posterior mean of the number in the sample, roughly.
@@ -38,7 +39,7 @@ public:
     };
     Rise rise(double x) const noexcept;
 
-    // Of the outputs with the group: beyond the first their density is below e^-depth, about; and the logarithm of a
+    // For outputs with the group: the x beyond which their density is below about e^-depth, and the logarithm of a
     // bound of their mass beyond x, by Q(d) <= e^{-d^2/2}/2 for d > 0.
     double reach(double depth) const noexcept;
     double log_tail(double x) const noexcept;
@@ -57,11 +58,11 @@ private:
 class GroupTurns {
 public:
     GroupTurns() = default;
-    // A multiple of kLanes points.
+    // The number of points is a multiple of kLanes.
     GroupTurns(const GroupLoss& law, std::span<const double> x);
 
-    // The logarithm of the modulus and the argument of e^{L(x + i a)}/e^{L(x)}, theta = c a up to the largest angle:
-    // right to 1e-11.
+    // Computes the logarithm of the modulus and the argument of e^{L(x + i a)}/e^{L(x)}, theta = c a up to the largest
+    // angle, to 1e-11.
     void turn(double theta, double* log_modulus, double* argument) const;
 
     // Posterior mean of the number in the sample.
@@ -70,7 +71,7 @@ public:
 private:
     struct Block {
         std::size_t start;
-        int first, count;  // numbers whose posterior is not nothing; 0 is not stored
+        int first, count;  // numbers whose posterior is not negligible; 0 is not stored
     };
 
     std::vector<Block> blocks_;

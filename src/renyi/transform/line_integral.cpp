@@ -16,13 +16,13 @@ struct StepLine {
     double level, scale, sign;  // scale = 1/width
 };
 
-// At the points: V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}; of the cells the logarithm of
+// V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-} at the points; for the cells the logarithm of
 // the largest normal density times the width.
 struct CellArrays {
     const double *v, *log_factor, *above, *below, *log_cell;
 };
 
-// What neither tilt nor ordinate changes.
+// The part that depends on neither tilt nor ordinate.
 struct FixedCells {
     double *re, *high, *low, *fixed;
     double *rising, *falling, *factor;  // scratch: Im L+, -Im L- and Re L+ at the points
@@ -37,7 +37,7 @@ RENYI_INLINE double lane_cdf_bound(double u, double v) noexcept {
 
 constexpr double kNoCell = -1e200;  // logarithm of its width
 
-// Cells i = 0 ... n - 2 between points i and i + 1: all factors are monotone, the largest at one of the ends.
+// Fills cells i = 0 ... n - 2 between points i and i + 1. All factors are monotone, so each is largest at one end.
 template <LossShape kShape>
 RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, double weighted, const StepLine* steps,
                             int count, const FixedCells& to) noexcept {
@@ -73,7 +73,7 @@ RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, d
         to.low[i] = rising[i] + falling[i + 1];
         to.fixed[i] = at.log_cell[i] + weighted * factor[i + 1];
     }
-    // The last entries are of the right end, where Im L- falls to 0.
+    // The last entries belong to the right end, where Im L- falls to 0.
     to.high[n - 1] = rising[n - 1] + falling[n - 1];
     to.low[n - 1] = rising[n - 1];
     to.fixed[n - 1] = weighted * factor[n - 1];
@@ -88,8 +88,8 @@ RENYI_INLINE void fix_cells(const CellArrays& at, int n, const Rotation& turn, d
     }
 }
 
-// Of a group `above` and `below` are how much L+ and L- rise on the line, and rising and falling are filled in; of
-// ratios `above` is 1 + V, `log_factor` its logarithm.
+// For a group `above` and `below` are how much L+ and L- rise on the line, and rising and falling are filled in. For
+// ratios `above` is 1 + V and `log_factor` its logarithm.
 RENYI_MULTIVERSION
 void fix_cells(LossShape shape, const CellArrays& at, int n, const Rotation& turn, double weighted,
                const StepLine* steps, int count, const FixedCells& to) noexcept {
@@ -128,7 +128,7 @@ double largest_of(const double* exponent, int n) noexcept {
     return result;
 }
 
-// e^L+/(e^L+ - 1 + q) and the same of e^L-.
+// The posteriors of the sampled component, odds/(1 + odds), in e^{L+} and in e^{L-}.
 RENYI_MULTIVERSION
 void find_posteriors(const double* x, std::size_t n, double log_odds, double c, double* above, double* below) noexcept {
     for (std::size_t i = 0; i < n; ++i) {
@@ -162,22 +162,22 @@ namespace {
 
 constexpr double kLogThreeHalves = 0.4055;
 constexpr double kHalfOverDensity = 0.23;  // Q(x) <= e^-x^2/2 / 2, log (sqrt(2 pi)/2)
-// They affect width and time, not validity: every cell has a bound, whatever its ends.
+// Tuning: these affect width and time, not validity. Every cell has a bound, whatever its ends.
 constexpr double kFirst = -38.0, kFarLeft[] = {-20.0, -14.0, -12.0, -11.0};
 constexpr double kFarRight = 14.0;
-constexpr double kNormalCell = 0.4;               // where next to nothing is lost
-constexpr double kRelativeCell = 0.06;            // of the loss
-constexpr double kTailCell = 0.8;                 // of a window's width
+constexpr double kNormalCell = 0.4;               // largest width, where next to nothing is lost
+constexpr double kRelativeCell = 0.06;            // width in parts of the loss
+constexpr double kTailCell = 0.8;                 // width in parts of a window's width
 constexpr double kDead = 60.0, kDeadCell = 0.05;  // no tilt makes good for the density so far out
 constexpr double kSteep = 12.0;                   // level/width, at least
-constexpr double kStill = 1.0 / 200.0;            // of the lowest level: such losses hardly differ from none
+constexpr double kStill = 1.0 / 200.0;            // part of the lowest level: such losses hardly differ from none
 constexpr int kMostPoints = 1024;
 
 }  // namespace
 
 LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : law_(law), window_(window) {
     x_.push_back(kFirst);
-    if (!law_.two_sided())  // else losses are large there, too
+    if (!law_.two_sided())  // with two sides losses are large there, too
         for (const double x : kFarLeft) x_.push_back(x);
     add_points();
     const std::size_t n = (x_.size() + kLanes - 1) / kLanes * kLanes;
@@ -205,13 +205,13 @@ LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : l
     cells::weigh_cells(x_.data(), n, log_cell_.data(), per_width_.data());
 }
 
-// An output with little beyond.
+// An output beyond which little mass lies.
 double LineIntegral::far_right() const noexcept {
     return law_.group ? law_.group->reach(0.5 * kFarRight * kFarRight) : kFarRight + law_.c;
 }
 
-// From the left to where all windows have closed on every line, or the density is nothing. The odds of the sampled
-// component, e^{V - least} - 1 on one side, grow by e^{c width} from point to point.
+// Adds points from the left to where all windows have closed on every line, or the density is negligible. The odds of
+// the sampled component, e^{V - least} - 1 on one side, grow by e^{c width} from point to point.
 void LineIntegral::add_points() {
     const double least = law_.is_ratio() ? -1.0 : law_.least_factor(), c = law_.c;
     const double log_odds = law_.is_ratio() ? 0.0 : std::log(law_.q) - least;
@@ -251,10 +251,10 @@ void LineIntegral::add_points() {
                 slope = c * (up.number + down.number);
                 v = up.size + (law_.two_sided() ? -down.size : least);
             }
-            // Longer ones where no window opens or closes.
+            // Cells are longer where no window opens or closes,
             const bool is_quiet = dead || size < 0.25 * nearest || size > 2.5 * closing;
             width = std::min(width, (is_quiet ? 4.0 : 1.0) * kRelativeCell * size / slope);
-            // And short against the tails of the windows, which may be narrow against the least loss.
+            // and short against the tails of the windows, which may be narrow against the least loss.
             for (const LossStep& s : window_)
                 if (!dead)
                     width = std::min(width, std::max(kTailCell * s.width, 0.25 * std::fabs(v - s.level)) / slope);
@@ -294,12 +294,12 @@ const LineIntegral::Line& LineIntegral::line_at(double angle) const {
     return line;
 }
 
-// What the windows are at most on the ends of the line, and how far the right one has come.
+// Bounds the windows on both ends of the line, and finds how far the right end has come.
 //
 // The exponent of the lowest falling step falls in Re V, whose rise carries Im V along by at most tan(theta) times it:
 // d Im L+/d Re L+ = Im p/Re p <= tan(theta) for the complex posterior p, and Im V <= tan(theta) (Re V + 2 |least|).
-// Of ratios Im V = tan(theta) (Re V + 1). Where tan(theta) > 1 that is no help, but then arg e^{L+} <= theta and arg
-// e^{L-} falls, so that Im V has a bound: enough unless losses are small.
+// For ratios Im V = tan(theta) (Re V + 1). Where tan(theta) > 1 that is no help, but then arg e^{L+} <= theta and arg
+// e^{L-} falls, so that Im V has a bound, which is enough unless losses are small.
 void LineIntegral::close_ends(Line& line) const noexcept {
     const std::size_t last = x_.size() - 1;
     const double t2 = line.turn.tangent * line.turn.tangent, least = law_.is_ratio() ? -1.0 : law_.least_factor();
@@ -308,7 +308,7 @@ void LineIntegral::close_ends(Line& line) const noexcept {
     line.turned = bounded ? (law_.two_sided() ? 2.0 : 1.0) * law_.records() * line.angle : line.high[last];
     line.is_past = !(x_[last] < 0.5) && !(bounded && law_.is_ratio());
     line.left = line.right = 0.0;
-    // On the left arg e^{L-} may rise further; where tan(theta) <= 1 the windows close sooner than that.
+    // On the left arg e^{L-} may rise further; where tan(theta) <= 1 the windows close before it does.
     const double turned_left = line.high[0] + (bounded && law_.two_sided() ? law_.records() * line.angle : 0.0);
     for (const LossStep& s : window_) {
         const double scale = 1.0 / s.width;
@@ -326,8 +326,8 @@ void LineIntegral::close_ends(Line& line) const noexcept {
     }
 }
 
-// Whether all factors but the normal density fall beyond the last point; but the density of the step where that is
-// moved, which is at most the sum of two normal ones.
+// Whether all factors but the normal density fall beyond the last point. Where the normal density is moved, it stands
+// for the density of the step, which is at most the sum of two normal densities.
 bool LineIntegral::falls_beyond(const Line& line, double slope, double y, bool is_moved) const noexcept {
     const LossStep* closing = window_.falling();
     if (!line.is_past) return false;
@@ -370,7 +370,7 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
         keep(weighted * log_factor_[0] + slope * far - y * turned + line.left - 0.5 * kFirst * kFirst);
     }
     if (!(range.last < kInfinity)) {
-        // The density itself has the factor 1 - q + q e^w at most, of every record. Nodes: s f(x) + integral.
+        // The density has a factor of at most 1 - q + q e^w for every record. A sum over nodes is s f(x) + integral.
         const double from_x = std::max(x_[last], range.first);
         const double moved = is_moved && law_.weighted() ? std::max(from_x - law_.c, 0.0) : from_x;
         const bool has_tail = is_moved && law_.weighted() && law_.group;
@@ -382,7 +382,7 @@ double LineIntegral::log_bound(double angle, double tilt, double y, const LineRa
     }
     while (terms % kLanes != 0) keep(-1e300);
     const double top = cells::largest_of(exponent, terms);
-    const double off = law_.group ? 1e-10 * (std::fabs(slope) + std::fabs(y)) : 0.0;  // of the turns
+    const double off = law_.group ? 1e-10 * (std::fabs(slope) + std::fabs(y)) : 0.0;  // error of the turns
     return base + top + std::log(cells::sum_exponentials(exponent, per_width, terms, range.spacing, top)) + 1e-6 + off;
 }
 

@@ -1,11 +1,11 @@
-// Upper bounds of integrals over a line beside the real axis, all that is needed to certify nodes and tails:
-//     integral |density(x + i a)| e^{tilt Re loss} e^{-y Im V} |window| dx,   0 <= c a <= 1.4, of ratios 0.7.
-// y > 0 bounds what the transform has decayed to at every ordinate beyond y (the loss moves to the side where it
-// decays); y < 0 what it may have grown to up to |y|, for the error of quadrature nodes.
+// Upper bounds of integrals over a line beside the real axis. Nodes and tails are certified by these alone:
+//     integral |density(x + i a)| e^{tilt Re loss} e^{-y Im V} |window| dx,   0 <= c a <= 1.4, for ratios 0.7.
+// With y > 0 they bound the transform at every ordinate beyond y (the loss moves to the side where it decays). With
+// y < 0 they bound its growth up to |y|, for the error of quadrature nodes.
 //
-// The line is cut into cells short enough that the exponent changes by a few nats where it matters, each bounded by its
-// ends, since all factors are monotone; the ends of the line by the normal tail times what the monotone factors are
-// there. A few nats are lost, which cost nothing. The logarithm is rounded up by 1e-6.
+// The line is cut into cells so short that the exponent changes by a few nats where it matters. All factors are
+// monotone, so each cell is bounded by its ends. The ends of the line are bounded by the normal tail times the monotone
+// factors there. The bounds are a few nats too large, which costs nothing. The logarithm is rounded up by 1e-6.
 #pragma once
 
 #include <cmath>
@@ -24,28 +24,28 @@ struct LineRange {
     double spacing = 0.0;  // bounds the sum over nodes so far apart as well as the integral
 };
 
-// The angles to ask for, so that questions share lines.
+// The angles that callers should ask for, so that they share lines.
 inline double line_angle(int rank) noexcept { return kLargestAngle * std::exp2(-0.5 * rank); }
 
 class LineIntegral {
 public:
     LineIntegral(const SampledLoss& law, const LossWindow& window);
 
-    // The logarithm; infinite where the cells do not reach far enough: tilt > 0 needs a window that falls (or
-    // SampledPair::add or reversed_ratio, whose loss is bounded above), and so does y < 0.
+    // The logarithm of the bound. It is infinite where the cells do not reach far enough: tilt > 0 needs a window that
+    // falls (or SampledPair::add or reversed_ratio, whose loss is bounded above), and so does y < 0.
     double log_bound(double angle, double tilt, double y, const LineRange& range = {}) const;
 
 private:
-    // What neither tilt nor ordinate changes: at the points Re V; of the cells the largest and the least Im V and the
-    // logarithm of all other factors; the last entries are those at the last point.
+    // The part that depends on neither tilt nor ordinate: Re V at the points; for the cells the largest and the least
+    // Im V and the logarithm of all other factors. The last entries are the values at the last point.
     struct Line {
         double angle;
         Rotation turn;
         std::vector<double> re, high, low, fixed;
         double left, right;  // logarithm of the windows on the ends
-        double turned;       // Im V is no larger on the right one
+        double turned;       // a bound of Im V on the right end
         double reached;
-        bool is_past;  // all falling steps
+        bool is_past;  // whether the last point is past all falling steps
     };
 
     void add_points();
@@ -56,12 +56,12 @@ private:
 
     SampledLoss law_;
     LossWindow window_;
-    // At the ends of the cells: x, V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}; of ratios
+    // At the ends of the cells: x, V, L+ and the posteriors of the sampled components in e^{L+} and e^{L-}; for ratios
     // x, V, w and 1 + V.
     std::vector<double> x_, v_, log_factor_, above_, below_;
     GroupTurns group_above_, group_below_;  // in place of the posteriors
     std::vector<double> log_cell_, per_width_;  // the largest normal density of a cell times its width; 1/width
-    mutable std::vector<Line> lines_;           // asked for so far
+    mutable std::vector<Line> lines_;           // computed so far
 };
 
 }  // namespace renyi

@@ -9,16 +9,16 @@ namespace renyi {
 
 namespace {
 
-// All but kUnderflow affect width and time, not validity.
-constexpr double kBoundTarget = 12.0;  // nats, of the nodes of Chernoff's bound
+// Tuning: all but kUnderflow affect width and time, not validity.
+constexpr double kBoundTarget = 12.0;  // nats of accuracy of the nodes of Chernoff's bound
 constexpr double kMostKurtosis = 2.0;
-constexpr double kSaddle = 0.03, kTight = 1e-4;          // relative, of a step and of the bracket
+constexpr double kSaddle = 0.03, kTight = 1e-4;          // relative size of a last step and of a last bracket
 constexpr double kDecrement = 0.1;                       // twice the nats to the saddle point
-constexpr double kLongest = 2.0;                         // of Newton's steps, in log t
-constexpr double kLeastTilt = 3.0, kWorthLifting = 1.2;  // the first in deviations of the sum
+constexpr double kLongest = 2.0;                         // longest of Newton's steps, in log t
+constexpr double kLeastTilt = 3.0, kWorthLifting = 1.2;  // over the deviation of the sum; ratio of tilts
 constexpr double kMostSpent = 8.0, kNearGoal = 1.0;      // nats
 constexpr int kMostTurns = 60, kMostPlacements = 5;
-constexpr double kUnderflow = 0x1p-1070;  // of a ratio of moments and of products with it
+constexpr double kUnderflow = 0x1p-1070;  // underflow of a ratio of moments and of products with it
 
 }  // namespace
 
@@ -87,7 +87,7 @@ MeasureInversion::LogMeasure MeasureInversion::log_measure(const std::vector<Ste
     return m;
 }
 
-// e of the certificate, over all laws, to the power.
+// (1 + e)^{sum k} - 1 of the certificate, e the largest relative error over all laws.
 double MeasureInversion::node_error(const std::vector<StepMoments>& at, double t, double y) const {
     double of_bases = 0.0, of_jumps = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -109,7 +109,7 @@ double MeasureInversion::log_peak(double tilt) const noexcept {
     return shift_ == 0.0 ? log_excess_peak(tilt) : log_kernel_peak(tilt);
 }
 
-// Rounded up: three sums, a product, a logarithm and the exponential that follows.
+// Rounded up: this covers three sums, a product, a logarithm and the exponential that follows.
 double MeasureInversion::log_chernoff(const Bound& b, double epsilon, double log_factor) const noexcept {
     if (b.log_measure == -kInfinity) return b.log_measure;
     const double spent = b.tilt * epsilon, peak = log_peak(b.tilt);
@@ -121,8 +121,8 @@ double MeasureInversion::log_chernoff(double epsilon) const noexcept {
     return at_.value - tilt_ * epsilon + log_peak(tilt_);
 }
 
-// The saddle point of log M(t) - t eps - log t - log(t + shift), which is convex: Newton's method in log t within a
-// bracket.
+// Finds the saddle point of log M(t) - t eps - log t - log(t + shift), a convex function, by Newton's method in log t
+// within a bracket.
 void MeasureInversion::approach(double epsilon) {
     double width = kInfinity;
     for (const SplitStep& s : steps_)
@@ -146,7 +146,7 @@ void MeasureInversion::approach(double epsilon) {
         const double move = -slope / (t * curvature_);
         const bool is_near = std::fabs(move) < kSaddle;
         if (is_near && slope * slope < kDecrement * curvature_) break;
-        // Where the slope grows exponentially Newton's steps are short: the bracket is halved.
+        // Where the slope grows exponentially Newton's steps are short, so the bracket is halved.
         const double middle = low > 0.0 ? std::sqrt(low * high) : 0.5 * t;
         double next = is_near ? middle : t * std::exp(std::clamp(move, -kLongest, kLongest));
         if (!(next < high)) next = high == farthest ? farthest : middle;
@@ -158,15 +158,15 @@ void MeasureInversion::approach(double epsilon) {
     most_spent_ = at_.value - tilt_ * epsilon + kMostSpent;
 }
 
-// Inside the bulk of the sum the saddle point is so near 0 that what lies below eps dies slowly; a few nats are spent
-// on a larger tilt, unless the law has a peak of its own out there.
+// Spends a few nats on a larger tilt. Inside the bulk of the sum the saddle point is so near 0 that aliases from below
+// eps decay slowly. The tilt stays as it is where the law has a peak of its own farther out.
 void MeasureInversion::lift_tilt(double epsilon, double farthest) {
     double t = std::min(kLeastTilt / std::sqrt(at_.curvature), farthest);
     if (!(t > tilt_ * kWorthLifting)) return;
     std::vector<StepMoments> moments = rough_moments(t);
     LogMeasure at = log_measure(moments, t);
     const auto spent = [&] { return at.value - t * epsilon - (at_.value - tilt_ * epsilon); };
-    // Of `add`, whose sums are mostly beyond eps: half of that, and half again.
+    // In `add` the sums are mostly beyond eps: try half of that tilt, and half again.
     for (int turn = 0; turn < 4 && pair() == SampledPair::add && !(spent() < kMostSpent); ++turn) {
         t *= 0.5;
         if (!(t > tilt_ * kWorthLifting)) return;
@@ -183,7 +183,8 @@ void MeasureInversion::set_tilt(double t) {
     curvature_ = std::max(at_.curvature, 0.0) + 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
 }
 
-// A tilted sum of few large losses is far from normal: its fourth cumulant tells.
+// Whether the line is short and the tilted sum near normal. A sum of few large losses is far from normal, which its
+// fourth cumulant shows.
 bool MeasureInversion::is_smooth(double epsilon, double log_scale, double depth, double few_nodes) {
     double variance = gaussian_, fourth = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -198,7 +199,7 @@ bool MeasureInversion::is_short(double epsilon, double log_scale, double depth, 
     return plan_->end < few_nodes * plan_->step;
 }
 
-// Chernoff's bound at the tilt: the moments of the jumps from cells, a few nats too large.
+// Keeps only Chernoff's bound at the tilt. The moments of the jumps come from cells and are a few nats too large.
 bool MeasureInversion::bound_only(bool failed) {
     placed_ = false;
     bounded_ = true;
@@ -215,7 +216,7 @@ bool MeasureInversion::bound_only(bool failed) {
         log_base += (steps_[i].count - number_) * (above + 1e-15);
         if (number_ > 0.0) {
             log_base += number_ * rough_[i].jump->log_moment_bound(tilt_) + log_ways_ + 1e-9;
-        } else if (has_jumps()) {  // 1 + f/b falls in b: where b is taken too large, f is in proportion
+        } else if (has_jumps()) {  // 1 + f/b falls in b: where b is taken too large, so is f in proportion
             grown += steps_[i].count *
                      std::log1p(std::exp(rough_[i].jump->log_moment_bound(tilt_) - b.value + b.error + 1.0));
         }
@@ -258,7 +259,7 @@ void MeasureInversion::release() noexcept {
 
 namespace {
 
-// They affect width and time, not validity.
+// Tuning: these affect width and time, not validity.
 constexpr double kMostNodes = 16384.0;
 constexpr double kEndSlack = 6.0;  // nats
 constexpr double kUneven = 1.3, kLower = 0.75;  // of the periods; of the tilt
@@ -267,7 +268,8 @@ constexpr int kMostEnds = 12;
 
 }  // namespace
 
-// The periods D at which aliasing from below and from above is e^-depth of the value, with the tilts of both bounds.
+// Returns the periods D at which aliasing from below and from above is e^-depth of the value, and sets the tilts of both
+// bounds.
 MeasureInversion::Periods MeasureInversion::find_periods(double epsilon, double log_value, double depth) {
     const auto distance = [&](double s) {
         const double log_bound = log_measure(rough_moments(s), s).value - s * epsilon + log_peak(s);
@@ -284,7 +286,7 @@ MeasureInversion::Periods MeasureInversion::find_periods(double epsilon, double 
         }
         return best;
     };
-    // Where log M bends steeply, as of tiny deltas that several large losses make, the tilts lie near.
+    // Where log M bends steeply, as for tiny deltas that several large losses make, the tilts lie near.
     const double reach = std::sqrt(2.0 * depth / curvature_) / tilt_;
     if (reach < kSteep) {
         const double left = search({1.0 - 0.5 * reach, 1.0 - reach, 1.0 - 1.5 * reach}, 0.0, below_);
@@ -323,7 +325,7 @@ double MeasureInversion::log_tail(const std::vector<Part>& parts, double y) cons
     return log_value + 0.5 * gaussian_ * tilt_ * (tilt_ + 1.0) + log_expm1(grown) - at_.value;
 }
 
-// The ordinate beyond which all that is left out is e^-depth of the value; infinite beyond kMostNodes.
+// Returns the ordinate beyond which the nodes sum to less than e^-depth of the value; infinite beyond kMostNodes.
 double MeasureInversion::find_end(double step, double epsilon, double log_value, double depth) const {
     const double level = at_.value - tilt_ * epsilon - log_value + depth, farthest = kMostNodes * step;
     double y = std::min(std::sqrt(2.0 * std::max(level, 2.0) / curvature_), farthest), reached = 0.0;
@@ -393,7 +395,7 @@ bool MeasureInversion::make_nodes(double y, double most_work) {
 namespace {
 
 double modulus(Complex z) noexcept { return std::sqrt(std::norm(z)); }
-// At least the modulus, and right where its square underflows.
+// At least the modulus, also where its square underflows.
 double size_of(Complex z) noexcept { return std::fabs(z.real()) + std::fabs(z.imag()); }
 
 Complex quotient(Complex a, Complex b) noexcept { return a * std::conj(b) / std::norm(b); }
@@ -410,7 +412,7 @@ void MeasureInversion::sum_block(std::size_t block) {
     const double first = static_cast<double>(block * kLanes + 1);
     Complex log_base[kLanes] = {}, grown[kLanes] = {};
     double base_error[kLanes] = {}, grown_error[kLanes] = {};
-    Complex jumps[kLanes] = {};  // of a known number, each
+    Complex jumps[kLanes] = {};  // each jump of a known number
     double jumps_error[kLanes] = {};
     centre_ = 0.5 * gaussian_ * (2.0 * tilt_ + 1.0);
     double log_base_at = 0.5 * gaussian_ * tilt_ * (tilt_ + 1.0), phase_error = 0.0;

@@ -1,17 +1,18 @@
-// E_M[(1 - e^{eps - S})_+] for a positive measure M of sums S of windowed losses, of ratios E_M[(S - eps)_+], by the
+// E_M[(1 - e^{eps - S})_+] for a positive measure M of sums S of windowed losses, for ratios E_M[(S - eps)_+], by the
 // trapezoidal rule on a vertical line. With base laws b_i, jump laws f_i and counts k_i, and the moment generating
 // function g of Gaussian steps,
 //     kBase:   M = g prod b_i^k_i                                  no step jumps
 //     kJumps:  M = g prod (b_i + f_i)^k_i - g prod b_i^k_i         at least one step jumps, none beyond its window
-//     or       M = g C(k, n) b^{k-n} f^n                           n steps do, all of one kind
-// where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)): nothing cancels. With b + f in place of b the
-// third is at least all that n and more steps make.
+//     or       M = g C(k, n) b^{k-n} f^n                           n steps jump, all of one kind
+// where the second is  g prod b_i^k_i expm1(sum k_i log1p(f_i/b_i)), in which nothing cancels. With b + f in place of b
+// the third is at least the measure of n or more jumps.
 //
 // Certificate, for D = 2 pi/h and I(eps) the quantity sought (Poisson's summation formula):
 //     h/(2 pi) sum_j M(z_j) e^{-z_j eps}/(z_j (z_j + 1)) = sum_m e^{m t D} I(eps + m D),   every term >= 0,
-// so the sum is never below I, and the others are bounded by I(eps') <= M(s) e^{-s eps'} s^s/(1+s)^{1+s}, s below t for
-// m < 0 and above t for m > 0. Of ratios the kernel is 1/z_j^2 and the last factor 1/(e s). Nodes left out: |f_i| <=
-// F_i beyond the last one, and as M has non-negative coefficients as a polynomial in b and f, |M| <= M(b(t), F).
+// so the sum is never below I. The terms with m != 0 are bounded by I(eps') <= M(s) e^{-s eps'} s^s/(1+s)^{1+s}, s
+// below t for m < 0 and above t for m > 0. For ratios the kernel is 1/z_j^2 and the last factor 1/(e s). Nodes left
+// out: |f_i| <= F_i beyond the last node, and M is a polynomial in b and f with non-negative coefficients, so that
+// |M| <= M(b(t), F).
 // Quadrature: relative errors e of b and f change M by at most (1 + e)^{sum k} - 1 of M(t), by the same argument.
 #pragma once
 
@@ -29,8 +30,8 @@
 
 namespace renyi {
 
-// Kernels of what is integrated over a sum beyond eps, 1/(z (z + shift)): shift 1 of the hockey stick (1 - e^{-x})_+ of
-// losses, shift 0 of the excess (x)_+ of likelihood ratios.
+// The kernels are 1/(z (z + shift)): shift 1 for the hockey stick (1 - e^{-x})_+ of losses, shift 0 for the excess
+// (x)_+ of likelihood ratios, where x is a sum beyond eps.
 // Chernoff's factor: log (s^s/(1+s)^(1+s)), where s^s/(1+s)^(1+s) is the largest value of e^{-s x} (1 - e^{-x}), x > 0.
 inline double log_kernel_peak(double s) noexcept { return s > 0.0 ? -s * std::log1p(1.0 / s) - std::log1p(s) : 0.0; }
 
@@ -55,8 +56,8 @@ inline Complex expm1_complex(Complex d) noexcept {
     return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
 }
 
-// log(h/(pi |t| (t + shift))), by which the sum over the nodes of a line is multiplied, and the rounding of the
-// logarithms and of their sum with an exponent.
+// log(h/(pi |t| (t + shift))), the logarithm of the factor of a sum over the nodes of a line, and the rounding error of
+// the logarithms and of their sum with an exponent.
 struct LineFactor {
     double log, rounding;
 };
@@ -72,7 +73,7 @@ struct SplitStep {
     SampledLoss law;
     LossWindow base, jump;
     LeftOut left_out;         // by the base window
-    bool has_masses = false;  // whether that is known
+    bool has_masses = false;  // whether left_out is known
 };
 
 enum class Measure { base, jumps };
@@ -85,33 +86,33 @@ struct Reading {
 
 class MeasureInversion {
 public:
-    // Of jumps with their `number`, or at least one.
+    // The measure with `number` jumps; 0 stands for at least one jump.
     MeasureInversion(Measure measure, std::vector<SplitStep> steps, double gaussian, double number = 0.0);
 
-    // Finds the saddle point for eps, without certificate: log I, roughly, and Chernoff's bound.
+    // Finds the saddle point for eps, and with it rough values of log I and of Chernoff's bound, without certificate.
     void approach(double epsilon);
     double log_estimate() const noexcept { return log_estimate_; }
     double tilt() const noexcept { return tilt_; }
 
-    // Places the line for eps, which has been approached, such that the errors are e^-depth of e^log_scale. False, with
-    // only Chernoff's bound known: that is less than them, or the transform decays too slowly, or the work is too much.
+    // Places the line for eps after approach(eps), with errors of e^-depth of e^log_scale. Returns false where only
+    // Chernoff's bound is known: it is below these errors, or the transform decays too slowly or takes too much work.
     bool place(double epsilon, double log_scale, double depth, double most_work);
 
-    // Whether Chernoff's bound is all that is known, and more would matter.
+    // Whether only Chernoff's bound is known although it is not negligible.
     bool failed() const noexcept { return failed_; }
     bool placed() const noexcept { return placed_ || bounded_; }
 
-    // Chernoff's bound as approached, and whether few nodes will do: neither is certified.
+    // Chernoff's bound after approach(), and whether few nodes are enough. Neither is certified.
     double log_chernoff(double epsilon) const noexcept;
     bool is_smooth(double epsilon, double log_scale, double depth, double few_nodes = kFewNodes);
     bool is_short(double epsilon, double log_scale, double depth, double few_nodes = kFewNodes);
 
-    // Times e^log_factor.
+    // I(eps) times e^log_factor.
     Reading read(double epsilon, double log_factor = 0.0) const noexcept;
 
     SampledPair pair() const noexcept { return steps_.front().law.pair; }
 
-    // Gives back the memory that only placing needs.
+    // Frees the memory that only placing needs.
     void release() noexcept;
 
 private:
@@ -141,7 +142,7 @@ private:
     };
 
     bool has_jumps() const noexcept { return measure_ == Measure::jumps; }
-    // Whether the tail counts the decay of the bases: next to jumps that pays where these are not the first to decay.
+    // Whether the tail counts the decay of the bases. Next to jumps it pays where the jumps do not decay first.
     bool bases_decay() const noexcept { return !has_jumps() || steps_.front().law.pair == SampledPair::reversed_ratio; }
     std::vector<StepMoments> rough_moments(double t) const;
     std::vector<StepMoments> moments(double t) const;
@@ -165,8 +166,8 @@ private:
     Measure measure_;
     std::vector<SplitStep> steps_;
     double gaussian_, count_;       // variance of the Gaussian steps; sum of the counts
-    double number_, log_ways_ = 0;  // of jumps, log C(k, n)
-    double shift_ = 1.0;       // of the kernel (measure_inversion.hpp)
+    double number_, log_ways_ = 0;  // number n of jumps, log C(k, n)
+    double shift_ = 1.0;       // of the kernel
     std::vector<Part> rough_, fine_;
     bool placed_ = false, bounded_ = false, failed_ = false;
     double log_estimate_ = 0.0;
@@ -179,7 +180,7 @@ private:
     Bound below_{}, above_{}, chernoff_{};
     double log_tail_ = 0.0, quadrature_ = 0.0;  // relative to M(t)
     std::vector<WindowedTransform> base_, jump_;
-    NodeSum nodes_;  // turned by centre
+    NodeSum nodes_;  // turned by centre_
 };
 
 }  // namespace renyi

@@ -20,7 +20,7 @@ struct TurnedSums {
 
 RENYI_MULTIVERSION
 TurnedSums sum_turned(const double* re, const double* im, std::size_t count, double step, double drift) noexcept {
-    // Of c_j e^{i y_g d} over the groups, without and with the factor y_g: one sum for each place r in a group.
+    // Sums of c_j e^{i y_g d} over the groups, without and with the factor y_g, one for each place r in a group.
     double sum_re[kLanes] = {}, sum_im[kLanes] = {}, far_re[kLanes] = {}, far_im[kLanes] = {};
     double cosine[kLanes], sine[kLanes], start[kLanes];
     for (std::size_t k = 0; k < count; k += kLanes) {
@@ -76,9 +76,9 @@ void NodeSum::add(double re, double im, double error) {
     size_by_y_ += y * size;
 }
 
-// In units of u |c_j|: c_j itself 24; either turn 4 of its angle and 8 (circular_excess), the rounding of the angle,
-// with that of d, 4 more of it; their products 8; the sums one a group and 8; 1/2 one of the value. Those of |c_j| are
-// covered by 1 + 2^-30.
+// Errors in units of u |c_j|: 24 of c_j itself; of either turn 4 of its angle and 8 (circular_excess), and 4 more of
+// the angle for the rounding of the angle and of d; 8 of their products; one a group and 8 of the sums; for 1/2 one of
+// the value. The errors of |c_j| are covered by 1 + 2^-30.
 NodeSum::Sum NodeSum::at(double drift, double from) const noexcept {
     const std::size_t n = re_.size();
     const double angle = std::fabs(drift) + 0.5 * from;

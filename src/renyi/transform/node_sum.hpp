@@ -1,8 +1,8 @@
-// Reads the nodes of a vertical line z_j = t + i y_j, y_j = j h, j = 1, 2, ...: with c_j = M(z_j)/(z_j (z_j + shift))
-// in units of M(t)/(t (t + shift)), turned by a centre, the sums
+// Sums over the nodes of a vertical line z_j = t + i y_j, y_j = j h, j = 1, 2, ...: with
+// c_j = M(z_j)/(z_j (z_j + shift)) in units of M(t)/(t (t + shift)), turned by a centre,
 //     value = 1/2 + sum_j Re(c_j e^{i y_j d}),   slope = -t/2 - sum_j Re(z_j c_j e^{i y_j d}).
-// The turns come as products e^{i y_g d} e^{i r h d} of one of a group of kLanes nodes and one of a place in it, so
-// that a node costs a product.
+// Each turn is a product e^{i y_g d} e^{i r h d}, the first factor of a group of kLanes nodes and the second of a place
+// in the group, so that a node costs one product.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,14 @@ public:
         double kernel;  // 1/2 + sum |t (t + shift)/(z_j (z_j + shift))|
     };
 
-    // No nodes yet, of a line at t with step h; shift 1 or 0.
+    // Starts a line at t with step h, without nodes; shift is 1 or 0.
     void begin(double t, double step, double shift = 1.0);
-    // M(z_j)/M(t), turned by the centre, and its error, in ascending order of j; a multiple of kLanes in all.
+    // Adds M(z_j)/M(t), turned by the centre, and its error, in ascending order of j; in all a multiple of kLanes
+    // nodes.
     void add(double re, double im, double error);
     std::size_t size() const noexcept { return re_.size(); }
 
-    // At d = drift, a difference from a number of size `from`.
+    // The sums at d = drift, a difference from a number of size `from`.
     Sum at(double drift, double from) const noexcept;
 
 private:

@@ -2,14 +2,14 @@
 //
 // The two directions of random allocation: moments of r = (1/t) sum_i exp(c z_i - c^2/2), z_i standard normal.
 //
-// Remove, E[r^n]: the mean of exp(c^2/2 sum_i k_i (k_i-1)) over n balls thrown into t bins, k_i in bin i. Without the
-// part that cancels, d_s(n) = that mean for s bins, less 1, has d_1(n) = expm1(c^2 n (n-1)/2) and
+// Remove, E[r^n]: the mean of exp(c^2/2 sum_i k_i (k_i-1)) over n balls thrown into t bins, k_i in bin i. To avoid
+// cancellation, let d_s(n) be this mean for s bins, less 1. Then d_1(n) = expm1(c^2 n (n-1)/2) and
 //     d_{s+s'}(n) = sum_k Bin(k; n, s/(s+s')) (d_s(k) + d_s'(n-k) + d_s(k) d_s'(n-k)),
 // every term >= 0; t is reached by doubling and adding one.
 //
 // Add, E[r^-b]: with phi(x) = E exp(-x X) of one summand X, E[e^{-sr}] = phi(s/t)^t and
 //     E[r^-b] - 1 = 1/Gamma(b) int_0^inf s^{b-1} (phi(s/t)^t - e^{-s}) ds,
-// where phi(s/t)^t >= e^{-s} as E[r] = 1. In log s by the trapezoidal rule; phi by another.
+// where phi(s/t)^t >= e^{-s} as E[r] = 1. The trapezoidal rule is used in log s, and another one for phi.
 #include "renyi/transform/renyi_curves.hpp"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ namespace renyi {
 
 // d_s(n) = E[exp(c^2/2 sum_i k_i (k_i - 1))] - 1 for n balls in s bins, by d_{s+s'} (above).
 //
-// Error, in u: d_1(n) is right to e (n-1), e = 8 + 2 c^2 n, and each of the L combinations adds n + 16: a sum of n+1
-// terms >= 0 whose weights and products are right to 16. Where both k and n-k are 2 or more their errors add to e
-// (n-2), otherwise there is one: by induction the whole is below (e + L (n+16)) n.
+// Errors in u: d_1(n) has e (n-1), e = 8 + 2 c^2 n, and each of the L combinations adds n + 16: a sum of n+1 terms >= 0
+// whose weights and products have 16. Where both k and n-k are 2 or more their errors add to e (n-2), otherwise only
+// one has an error. By induction the whole is below (e + L (n+16)) n.
 
 namespace {
 
@@ -48,7 +48,7 @@ double shifted(double x, int exponent) noexcept {
 
 using Table = std::vector<Wide>;
 
-// a_k b_{n-k} + c_k d_{n-k}, times C(n, k), summed over k; exponents first, so that the sum is one of doubles.
+// The sum over k of C(n, k) (a_k b_{n-k} + c_k d_{n-k}). It finds the largest exponent first, and then sums doubles.
 Wide convolved(const Wide* binomials, const Table& a, const Table& b, const Table& c, const Table& d, int n) noexcept {
     int top = -(1 << 28);
     for (int k = 0; k <= n; ++k) {
@@ -95,7 +95,7 @@ struct Weighted {
     }
 };
 
-// d(0 .. n) of the bins of a and of b together: p^k q^j (d_a (1 + d_b) + d_b).
+// d(0 .. n) of the bins of a and b together, from the terms p^k q^j (d_a (1 + d_b) + d_b).
 Table combined(const std::vector<Wide>& binomials, const Weighted& a, const Weighted& b) {
     Table d(a.values.size());
     for (int n = 2, row = 3; n < static_cast<int>(d.size()); row += ++n)
@@ -133,38 +133,36 @@ std::vector<Certified> allocation_remove(double c, std::int64_t steps, int last)
     return k;
 }
 
-// E[r^-b] from above. Two bounds, the smaller counts:
+// Upper bounds of E[r^-b]. There are two, and the smaller is used:
 //
-// Geometric mean. r >= G = exp(mean of c z_i - c^2/2), so log E[r^-b] <= b c^2/2 + b^2 c^2/(2t): good where all bins
-// must be small together, and often below the remove direction already; then nothing else is done.
+// Geometric mean. r >= G = exp(mean of c z_i - c^2/2), so log E[r^-b] <= b c^2/2 + b^2 c^2/(2t). This is good where all
+// bins must be small together. Where it is below the remove direction already, nothing else is done.
 //
 // Quadrature of I = int e^{bu} (phi(s/t)^t - e^{-s}) du, s = e^u, by the trapezoidal rule of step h. E[r^-b] = 1 +
 // I/Gamma(b).
-//   Aliases: phi is analytic and |phi(x e^{iy})| <= phi(x cos y) for |y| < pi/2, so on the lines Im u = +-y the
-//   integral of
-//     the modulus is at most cos(y)^-b (I + 2 Gamma(b)), and the rule is off by 2 cos(y)^-b (I + 2 Gamma(b)) /
-//     (e^{2 pi y/h} - 1).
+//   Aliases: phi is analytic and |phi(x e^{iy})| <= phi(x cos y) for |y| < pi/2. On the lines Im u = +-y the modulus
+//     then has an integral of at most cos(y)^-b (I + 2 Gamma(b)), and the error of the rule is at most
+//     2 cos(y)^-b (I + 2 Gamma(b))/(e^{2 pi y/h} - 1).
 //   Left of s_0: the integrand is at most e^{bu} s^2 Var(r)/2.
-//   Right of S: phi^t <= E e^{-sG}, so what is left is at most 2 E[G^-b; G < y/S] + 2 P(gamma_b > y) E[G^-b] for any y
-//   <
-//     S, and the tails of G and of a gamma variable are below e^{-L} of E[G^-b] for y = b + sqrt(2 b L) + L and
+//   Right of S: phi^t <= E e^{-sG}, so that the rest is at most 2 E[G^-b; G < y/S] + 2 P(gamma_b > y) E[G^-b] for any
+//     y < S, and the tails of G and of a gamma variable are below e^{-L} of E[G^-b] for y = b + sqrt(2 b L) + L and
 //     log(S/y) = c^2/2 + b c^2/t + c sqrt(2 L/t).
 //
-// At a node, with x = s/t and w = -x (X - 1): phi(x)^t - e^{-s} = e^{-s} expm1(t log1p E[e^w - 1 - w]), all terms >= 0,
-// while e^x does not overflow; beyond, t log phi(x), without what e^{-s} would take off. Both expectations by the
-// trapezoidal rule in z. Their aliases, with lines at Im z = +-a, c a <= pi/2:
-//   of E[e^w - 1 - w]: |e^w - 1 - w| <= |w|^2/2 e^x and |w| <= x (X + 1) give e^{a^2/2 - 2 pi a/h} x^2 e^x (e^{c^2} +
-//   3); of phi(x): 2 e^{a^2/2 - 2 pi a/h} phi(x cos(ca)), and phi(x cos(ca)) is, by a shift of z by d =
-//   -log(cos(ca))/c, at
+// At a node, with x = s/t and w = -x (X - 1), phi(x)^t - e^{-s} = e^{-s} expm1(t log1p E[e^w - 1 - w]), all terms >= 0,
+// while e^x does not overflow. Beyond, t log phi(x) is used, without subtracting e^{-s}. Both expectations are taken by
+// the trapezoidal rule in z. Their aliases, with lines at Im z = +-a, c a <= pi/2:
+//   of E[e^w - 1 - w]: |e^w - 1 - w| <= |w|^2/2 e^x and |w| <= x (X + 1) give
+//     e^{a^2/2 - 2 pi a/h} x^2 e^x (e^{c^2} + 3);
+//   of phi(x): 2 e^{a^2/2 - 2 pi a/h} phi(x cos(ca)), and phi(x cos(ca)) is, by a shift of z by d = -log(cos(ca))/c, at
 //     most e^{d Z} phi(x) + P(z < d - Z) for any Z.
 
-constexpr double kDigits = 45.0;  // nats below the value at which errors are left
+constexpr double kDigits = 45.0;  // nats from the value down to its errors
 
-// Of x for the positive form: beyond, e^{-s} is far below phi^t, or below what is summed.
+// The largest x for the positive form. Beyond, e^{-s} is far below phi^t, or below what is summed.
 double largest_positive(double c) noexcept { return c < 0.5 ? 400.0 : 60.0; }
 
 struct Estimate {
-    double value, error;  // the error relative, of a value; absolute, of a logarithm
+    double value, error;  // the error is relative for a value, absolute for a logarithm
 };
 
 // E[e^w - 1 - w] over y = z - c/2, where X = e^{cy}: w is relatively exact near its zero. e^w - 1 - w is at most x^2
@@ -188,7 +186,7 @@ Estimate excess_of_exponential(double x, double c) noexcept {
     return {value, aliases_and_tails + (rounding / sum + 4.0) * kUnitRoundoff};
 }
 
-// log phi(x), from the largest exponent up.
+// log phi(x). Terms are summed relative to the largest exponent.
 Estimate log_laplace(double x, double c) noexcept {
     const double log_x = lane_log(x);
     // phi(x) >= P(X < 1/x)/e
@@ -234,7 +232,7 @@ struct Request {
 
 struct Rule {
     std::vector<Node> nodes;
-    double h, y, left, variance;  // of X, over t
+    double h, y, left, variance;  // variance of X over t
 };
 
 // log E[r^-b] from above.
@@ -255,7 +253,7 @@ double from_nodes(const Rule& rule, Request request) noexcept {
     return lane_log1p(value + aliases + left + right) * (1.0 + 16.0 * kUnitRoundoff);
 }
 
-// Upper bounds of log E[r^-b] for b = 1 .. last-1, at index b+1, no better than `enough` has them already.
+// Upper bounds of log E[r^-b] for b = 1 .. last-1, at index b+1. A bound that is at most `enough` is not refined.
 std::vector<double> allocation_add(double c, std::int64_t steps, const std::vector<Certified>& enough) {
     const double t = static_cast<double>(steps), variance = lane_expm1(c * c);
     std::vector<double> bounds(enough.size(), 0.0);
@@ -271,7 +269,7 @@ std::vector<double> allocation_add(double c, std::int64_t steps, const std::vect
     }
     if (requests.empty()) return bounds;
 
-    // Errors are to be e^-left of the variance of r, the size of E[r^-b] - 1 for b = 1.
+    // Errors must be e^-left of the variance of r, the size of E[r^-b] - 1 for b = 1.
     const double small = lane_log1p(t / variance), left = kDigits + small + most;
     const double y = 0.8, h = 2.0 * std::numbers::pi * y / (left - largest_b * lane_log(std::cos(y)));
     const double tail = largest_b + std::sqrt(2.0 * largest_b * left) + left;
@@ -298,7 +296,7 @@ public:
         const std::vector<double> add = allocation_add(c, steps, k_);
         for (std::size_t n = 2; n < k_.size(); ++n) {
             const double order = static_cast<double>(n), k = k_[n].value;
-            // 1/sigma is right to 1u; d log(E - 1)/d log c <= 2 + c^2 n (n-1), twice the largest exponent.
+            // 1/sigma has an error of 1u; d log(E - 1)/d log c <= 2 + c^2 n (n-1), twice the largest exponent.
             k_[n].relative_error += (2.0 + c * c * order * (order - 1.0)) * kUnitRoundoff * std::min(1.0, 1.0 / k);
             if (add[n] > upper(k_[n])) k_[n] = {add[n], 4.0 * kUnitRoundoff};
         }
@@ -316,7 +314,7 @@ public:
     double largest_order() const noexcept override { return largest_order_; }
 
 private:
-    double rho_;                // of t = 1
+    double rho_;                // of the Gaussian mechanism, t = 1
     std::vector<Certified> k_;  // at whole orders; empty for t = 1
     double largest_order_;
 };

@@ -73,7 +73,7 @@ private:
     double largest_loss_ = 0.0;
 };
 
-// evaluate(curve) where both are finite; upper_of its upper end.
+// The evaluation with the smaller upper_of; that of the other curve beyond the largest order of one.
 template <class Evaluate, class Upper>
 auto smaller(const RenyiCurve& a, const RenyiCurve& b, double alpha, Evaluate evaluate, Upper upper_of) noexcept {
     if (alpha > a.largest_order()) return evaluate(b);
@@ -107,8 +107,8 @@ private:
     CurvePointer first_, second_;
 };
 
-// The weights (b - alpha)/(b - a) and (alpha - a)/(b - a) are right to 3u, the products and the sum to 2u more; 4u are
-// for the points.
+// The weights (b - alpha)/(b - a) and (alpha - a)/(b - a) have errors of 3u, the products and the sum add 2u, and the
+// points themselves have 4u.
 constexpr double kPointError = 4.0 * kUnitRoundoff;
 constexpr double kError = kPointError + 5.0 * kUnitRoundoff;
 
@@ -149,8 +149,8 @@ private:
 
 }  // namespace
 
-// K is the log moment of the pair {t, t - epsilon} at the best t, evaluated in the positive form of LossNodes. The best
-// t is flat: an error d of it costs d^2 alpha (alpha-1)/2. Losses are right to 4u and masses to 16u with
+// K is the log moment of the pair {t, t - epsilon} at the best t, evaluated in the positive form of LossNodes. The
+// maximum is flat: an error d of t costs d^2 alpha (alpha-1)/2. Losses have errors of 4u and masses of 16u with
 //     p(t) = (1 - e^{t-eps})/(1 - e^-eps),     q(t - eps) = (1 - e^-t)/(1 - e^-eps).
 
 namespace {
@@ -197,7 +197,7 @@ public:
         const Tilt tilt(alpha, pair.high.loss);
         LogMoment m = logarithm_of(sums_of(pair.high, tilt) + sums_of(pair.low, tilt), tilt, 0.0, 2);
         const double drift =
-            epsilon_ * (share_slope(alpha * epsilon_) - share_slope(beta * epsilon_));  // of the best t
+            epsilon_ * (share_slope(alpha * epsilon_) - share_slope(beta * epsilon_));  // dt/d alpha of the best t
         m.second += alpha * beta * drift * drift;
         return m;
     }

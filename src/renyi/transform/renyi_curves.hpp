@@ -1,5 +1,5 @@
-// Rényi curves that belong to no pair of distributions: tables of bounds, what holds for a family of mechanisms, and
-// what is made of other curves. Orders are not asked for beyond 1e6.
+// Rényi curves that belong to no pair of distributions: tables of bounds, bounds for a family of mechanisms, and curves
+// made of other curves. Orders are at most 1e6.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace renyi {
 
-// Composition of mechanisms, adaptive or not: K is the sum of theirs (Mironov 2017, Proposition 1).
+// Composition of mechanisms, adaptive or not: K is the sum of their K (Mironov 2017, Proposition 1).
 CurvePointer composed_curve(std::vector<CountedCurve> parts);
 
-// The larger of two curves at every order: what holds for both orders of a pair of neighbours.
+// The larger of two curves at every order. It holds for both orders of a pair of neighbours.
 CurvePointer larger_curve(CurvePointer first, CurvePointer second);
 
 // The smaller of two upper bounds of one mechanism at every order. It need not be convex where they cross.
@@ -31,7 +31,7 @@ struct Corner {
 // between its corners and infinite beyond the last.
 //
 // K is convex and K(1) = 0, so it lies below every chord between two of its upper bounds. Points may be given in any
-// order of alpha, alpha_i > 1; infinite K_i say nothing and are left out. The relative error of K allows for K_i that
+// order of alpha, alpha_i > 1; infinite K_i give no bound and are left out. The relative error of K allows for K_i that
 // were themselves rounded four times; the divergence at alpha = 1 is that of the first corner, which bounds it.
 CurvePointer polygon(std::vector<Corner> points);  // orders and K
 
@@ -39,18 +39,19 @@ CurvePointer polygon(std::vector<Corner> points);  // orders and K
 // The exponential mechanism is one (Dong, Durfee, Rogers 2020), and so is report-noisy-max with Gumbel noise.
 //
 // The worst pair of an order has two losses, t and t - epsilon:
-//     K(alpha) = max over y = e^t in [1, E] of log( y^b ((E - E^-b) - y (1 - E^-b))/(E - 1) ),  b = alpha - 1, E =
-//     e^eps
-// at y = b/alpha (E - E^-b)/(1 - E^-b); both orders of the pair have the same maximum. Domain: epsilon >= 0, finite.
+//     K(alpha) = max over y = e^t in [1, E] of log( y^b ((E - E^-b) - y (1 - E^-b))/(E - 1) ),
+// b = alpha - 1 and E = e^eps. The maximum is at y = b/alpha (E - E^-b)/(1 - E^-b), and both orders of the pair have
+// the same maximum. Domain: epsilon >= 0, finite.
 CurvePointer bounded_range_curve(double epsilon);
 
 // Sampling of any kind that lets the record in with probability r, by convexity alone:
 //     K(alpha) = log(1 + r (e^{K_base(alpha)} - 1)),   alpha real.
 //
 // With probability 1-r both neighbours are treated alike, and P^alpha Q^(1-alpha) is jointly convex; the base must hold
-// for both orders of neighbours. Linear in r where the bounds for Poisson and for fixed-size sampling are quadratic:
-// the better one only where they are not close to their own leading term. Convex: a mixture of 1 and e^K, both
-// log-convex. r = 1 is the base, r = 0 nothing. Relative error: that of r (e^K - 1) for K known to the base's error.
+// for both orders of neighbours. The bound is linear in r where the bounds for Poisson and for fixed-size sampling are
+// quadratic, so it is better only where these are not close to their own leading term. K is convex: e^K is a mixture
+// of 1 and e^{K_base}, both log-convex. r = 1 is the base, r = 0 gives 0. The relative error is that of
+// r (e^{K_base} - 1) for K_base known to the base's error.
 CurvePointer mixture_bound(CurvePointer base, double r);
 
 // Poisson sampling of any mechanism, from its Renyi curve alone: every record enters with probability q, neighbours by
@@ -59,12 +60,12 @@ CurvePointer mixture_bound(CurvePointer base, double r);
 //     K(n) = log( w_0 + w_1 + w_2 e^{K_2} + c sum_{l=3}^n w_l e^{K_l} ).
 //
 //   general  c = 3, as published (Zhu, Wang 2019, Theorem 5).
-//   tight    c = 1. They prove it for pairs of non-negative odd moments E_Q[(P/Q - 1)^l] (Theorem 8); it holds for all.
+//   tight    c = 1. Theorem 8 proves it for pairs of non-negative odd moments E_Q[(P/Q - 1)^l]; it holds for all pairs.
 //   lower    c = 1 (Theorem 6): some mechanism with this base reaches it. Round down with lower().
 //
-// c = 1 for all: let X = P/Q, u(x) = 1-q+qx. E_Q[u(X)^n] and E_Q[X u(1/X)^n], the divergences from the plain law in
-// both orders of neighbours, are the sum with c = 1 over the moments of X and of 1/X under P. The other order is
-// E_Q[u(X)^(1-n)], and with a = n-2, t = 3(1-q)/(3+2aq), and the c for which F'(1) = 0
+// c = 1 holds for all pairs: let X = P/Q, u(x) = 1-q+qx. E_Q[u(X)^n] and E_Q[X u(1/X)^n], the divergences from the
+// plain law in both orders of neighbours, are the sum with c = 1 over the moments of X and of 1/X under P. The other
+// order is E_Q[u(X)^(1-n)], and with a = n-2, t = 3(1-q)/(3+2aq), and the c for which F'(1) = 0
 //     F(x) = t u(x)^n + (1-t) x u(1/x)^n + c (x-1) - u(x)^(1-n) >= 0,
 // so that by E_Q[X-1] = 0 it is at most the mean of these two with weights t and 1-t. For F(1) = F'(1) = 0, and
 //     F''/(n(n-1)q^2) = t u(x)^a + (1-t) x^-3 u(1/x)^a - u(x)^(-a-3) >= 0:
@@ -72,7 +73,7 @@ CurvePointer mixture_bound(CurvePointer base, double r);
 //     h(y) = (ta+a+3) log u(e^y) + (1-t) a log u(e^-y) - 3(1-t) y,
 // a convex function with h(0) = 0 and h'(0) = t(3+2aq) - 3(1-q) = 0.
 //
-// Computed without its cancelling part, K = log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
+// K is computed without cancellation as log1p(sum_{l>=2} w_l (c e^{K_l} - 1)), every term >= 0.
 //
 // Between whole orders the upper kinds are linear: K of the sampled mechanism is convex and 0 at alpha = 1. By default
 // they are cut at (alpha-1) log(1 + q (e^{D_inf} - 1)). Where the factor 3 has done its work (alpha q about 3) and
@@ -80,7 +81,7 @@ CurvePointer mixture_bound(CurvePointer base, double r);
 // there. The lower kind between n and n+1 is the larger of the lines through (n-1, n) and (n+1, n+2), below every
 // convex K through these points.
 //
-// q = 1 is the base itself, q = 0 nothing. Infinite beyond the last whole order at which the base is finite.
+// q = 1 is the base itself, q = 0 gives 0. K is infinite beyond the last whole order at which the base is finite.
 enum class PoissonBoundKind { general, tight, lower };
 CurvePointer poisson_bound(CurvePointer base, double q, PoissonBoundKind kind, bool cut = true);
 
@@ -97,7 +98,7 @@ CurvePointer poisson_bound(CurvePointer base, double q, PoissonBoundKind kind, b
 //
 // Between whole orders K is linear: K of the sampled mechanism is convex and 0 at alpha = 1. By default it is cut
 // at (alpha-1) log(1 + gamma m) (Balle, Barthe, Gaboardi 2018, Theorem 9); at gamma = 1 at the base itself. Every
-// value is a bound; K need not be convex where a minimum changes sides. gamma = 0 is nothing.
+// value is a bound; K need not be convex where a minimum changes sides. gamma = 0 gives 0.
 CurvePointer fixed_size_bound(CurvePointer base, double gamma, bool tight, bool cut = true);
 
 // Gaussian noise in each of t steps; every record takes part in exactly one of them, chosen uniformly (balls in bins).
@@ -109,14 +110,14 @@ CurvePointer fixed_size_bound(CurvePointer base, double gamma, bool tight, bool 
 // Both directions are covered: at whole orders n, K is the larger of log E[r^n] (remove) and log E[r^{-(n-1)}] (add),
 // linear in between, as the K of both are convex. Numbers and error bounds: random_allocation.cpp.
 //
-// t = 1 is the Gaussian mechanism at every order, sigma = infinity nothing. Otherwise infinite beyond n = 256, the last
-// that is computed; sigma < 1/16 is answered with t = 1, a bound since P^n Q^(1-n) is jointly convex.
+// t = 1 is the Gaussian mechanism at every order, sigma = infinity gives 0. Otherwise K is infinite beyond n = 256, the
+// last order computed. For sigma < 1/16 K is that of t = 1, a bound since P^n Q^(1-n) is jointly convex.
 CurvePointer random_allocation_curve(double sigma, std::int64_t steps);
 
 // A point (e^eps - 1, delta) of a privacy profile, rounded up.
 Corner profile_point(double epsilon, double delta) noexcept;
 
-// log(1/gamma) of the truncated negative binomial number of runs below, of mean in [1, inf): x is in the interval.
+// Encloses x = log(1/gamma) of the truncated negative binomial number of runs below, for a mean in [1, inf).
 Interval log_inverse_gamma(double mean, double shape) noexcept;
 
 // A mechanism run a random number N of times, and only the best of its outputs released (Papernot, Steinke 2022, arXiv
@@ -126,12 +127,12 @@ Interval log_inverse_gamma(double mean, double shape) noexcept;
 //       x = log(1/gamma) from E[N] = eta (e^x - 1) / (1 - e^{-eta x}), for every order l >= 1 or infinity of the base,
 //           K'(alpha) = K(alpha) + (alpha-1) C + log E[N],   C = (1+eta) (K(l) + x) / l,
 //       where (K(l) + x)/l is D_inf for l infinite. The best l does not depend on alpha.
-//   eta = infinity     Poisson, mean > 0 (Theorem 6). With delta such that the base is (log(alpha/(alpha-1)),
-//       delta)-DP,
+//   eta = infinity     Poisson, mean > 0 (Theorem 6). With delta such that the base is
+//       (log(alpha/(alpha-1)), delta)-DP,
 //           K'(alpha) = K(alpha) + (alpha-1) E[N] delta + log E[N].
-//       For E[N] < 1, where that would fall below 0, the outcome without a run is counted for itself: in the proof of
+//       For E[N] < 1, where this would fall below 0, the outcome without a run is counted by itself: in the proof of
 //       the theorem e^{K'} is at most e^{-E[N]} + E[N] e^{K + (alpha-1) E[N] delta}.
-//       delta is read from what is known of the profile of the base, in both directions, and from its Renyi curve
+//       delta comes from the known points of the profile of the base, in both directions, and from its Renyi curve
 //       (renyi_profile). The proof uses delta(eps) at that one eps only, so that nothing is lost where the
 //       profile is exact.
 //
@@ -140,16 +141,16 @@ Interval log_inverse_gamma(double mean, double shape) noexcept;
 //       that of a run; phi'(F_P)/phi'(F_Q) <= R by the profile of the base, phi' <= E[N], so that
 //           e^{K'} <= Pr[N = 0] + E[N] R^{alpha-1} e^K,   Pr[N = 0] <= e^{-E[N]}.
 //
-// Divergences do not fall with the order, so below the order at which K'/(alpha-1) is least that value stands, and K'
+// Divergences do not fall with the order, so that below the order at which K'/(alpha-1) is least this value stands. K'
 // is linear there: 0 at alpha = 1, and convex. Minima are sought, not proven: any l and any such order give a bound.
 // mean = 1 with finite eta is the base itself.
 // `known`: points of the profile of the base, for shape = infinity; `log_ratio`: log R, for shape = -n.
 CurvePointer repeat_and_select(CurvePointer base, double mean, double shape, std::vector<Corner> known = {},
                                double log_ratio = 0.0);
 
-// What the sources share.
+// Declarations shared by the source files.
 
-// A curve made of that of a mechanism.
+// A curve made from the curve of a mechanism.
 class CurveOfBase : public RenyiCurve {
 public:
     bool convex() const noexcept override { return base_->convex(); }
@@ -176,8 +177,8 @@ inline void add_to_hull(std::vector<Corner>& corners, const Corner& point) {
 constexpr double kLastOrder = 1e6;
 
 // vertex(n) is K at whole n >= 2; finite up to `last`, a whole number. The slope is that of the segment on the right;
-// at 1e6, where nothing follows, of the one on the left. The chord is a weighted mean: weights right to 1u, products
-// and sum to 2u more.
+// at 1e6, where nothing follows, of the one on the left. The chord is a weighted mean: its weights have errors of 1u,
+// products and sum add 2u.
 template <class Vertex>
 LogMoment polygon_segment(double alpha, double last, Vertex vertex) noexcept {
     if (!(alpha >= 1.0)) return {kOutsideDomain, kNaN, kNaN};

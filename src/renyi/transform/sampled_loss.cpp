@@ -24,7 +24,7 @@ RENYI_INLINE double loss_above(double q, double one_minus_q, double w) noexcept 
 
 }  // namespace
 
-// w, which may be far less than its two terms, to 2 u of itself and 4 u^2 of them.
+// w may be far less than its two terms; its error is 2 u of itself and 4 u^2 of them.
 RENYI_MULTIVERSION
 static void fill_one_sided(double q, double one_minus_q, DoubleDouble c, double weight, const double* x, std::size_t n,
                            double* v, double* log_density) noexcept {
@@ -98,7 +98,7 @@ Rotation rotation(const SampledLoss& law, double angle) noexcept {
 
 namespace {
 
-// By halving, to a hundredth.
+// Finds the output by halving, to a hundredth.
 double output_of_group(const SampledLoss& law, double loss) noexcept {
     const auto value = [&](double x) {
         const double other = law.two_sided() ? law.group->rise(-x).size : -law.least();
@@ -125,13 +125,13 @@ double output_at(const SampledLoss& law, double loss) noexcept {
 
 namespace {
 
-// They affect width and time, not validity: errors are those of the step and the range that were chosen.
-constexpr double kDepth = 34.0;  // e^-34 over the number of steps is nothing
+// Tuning: these affect width and time, not validity. Errors are computed for the step and the range that were chosen.
+constexpr double kDepth = 34.0;  // nats: e^-34 over the number of steps is negligible
 constexpr double kMostNodes = 4000.0;
 constexpr double kLeastSlope = 0.05;
-constexpr double kLongest = 0.8;  // of the steps in v
-constexpr double kFarther = 1.2;  // tilts than those asked for
-constexpr double kFarthestCut = -10.0, kCutError = 1e-9;  // deviations; of moments of a normal law cut there or below
+constexpr double kLongest = 0.8;  // longest step in v
+constexpr double kFarther = 1.2;  // tilt served over the tilt asked for
+constexpr double kFarthestCut = -10.0, kCutError = 1e-9;  // deviations; error of moments of a normal law cut there
 constexpr double kLog3 = 1.0986122886681098;
 
 struct Nodes {
@@ -139,7 +139,7 @@ struct Nodes {
     std::size_t size, negative;
 };
 
-// With own = e^{a l - z l'} - 1, l' of the output -x, the term is factor own + other e^{i y v} for v < 0, else factor
+// With own = e^{a l - z l'} - 1, l' at the output -x, the term is factor own + other e^{i y v} for v < 0, else factor
 // own e^{i y v} + other; `excess` is own at y = 0.
 RENYI_MULTIVERSION
 static void sum_overlap(const Nodes& n, double y, double* re, double* im) noexcept {
@@ -183,9 +183,10 @@ double InclusionOverlap::log_density(double v) const noexcept {
     return -0.5 * x * x - kHalfLog2Pi - std::log(c);
 }
 
-// log of a bound of the integral of phi min(1, e^v) (1 + e^v)^t: of 2^t e^{k v} for any t <= k <= 1, or of 2^t (e^v +
-// e^{t v}). Of replaced records that of phi min(1, e^v') (1 + e^v)^{1+t} is added: at most 2^{1+t} times that of phi
-// min(1, e^v') <= e^{k v'}, 0 <= k <= 1, and, for v > 0, of phi e^{v' + v} e^{t v}.
+// log of a bound of the integral of phi min(1, e^v) (1 + e^v)^t. The integrand is at most phi times 2^t e^{k v} for any
+// t <= k <= 1, or 2^t (e^v + e^{t v}). For replaced records the integral of phi min(1, e^v') (1 + e^v)^{1+t} is added:
+// at most 2^{1+t} times that of phi min(1, e^v') <= phi e^{k v'}, 0 <= k <= 1, and, for v > 0, that of
+// phi e^{v' + v} e^{t v}.
 double InclusionOverlap::log_mass(double t) const noexcept {
     const auto power = [&](double k) { return k * log_odds + 0.5 * c * c * k * (k - 1.0); };
     const auto best = [&](double least) { return power(std::clamp(0.5 - log_odds / (c * c), least, 1.0)); };
@@ -196,7 +197,7 @@ double InclusionOverlap::log_mass(double t) const noexcept {
 
 double InclusionOverlap::above(double t) const noexcept { return (2.0 + t) * std::exp(log_mass(t) + 1e-6); }
 
-// log of a bound of all nodes from v on, where they fall at least like e^{-slope |v|}. Of replaced records the second
+// log of a bound of all nodes from v on, where they fall at least like e^{-slope |v|}. For replaced records the second
 // part is at most twice the first for v > 0, and both are at most 2^t (1 + 2) where v' > 0.
 double InclusionOverlap::log_beyond(double v, double slope, double t, double y) const noexcept {
     if (!(slope > kLeastSlope) || (replaces && v < 0.0 && mirrored(v) < 0.0)) return kInfinity;
@@ -213,7 +214,7 @@ double InclusionOverlap::error(double t, double y_most) const noexcept {
                         std::log(std::expm1(std::numbers::pi * std::numbers::pi / h_));
     const double left = log_beyond(left_, left_slope(left_), t, y_most),
                  right = log_beyond(right_, output(right_) / c - t, t, y_most);
-    // u: of the weights 4 x^2 + 16, of both terms 8 a (|v| + 1), and as much of v', of the sum one a block.
+    // Errors in u: 4 x^2 + 16 of the weights, 8 a (|v| + 1) of both terms and as much of v', one a block of the sum.
     double rounding = 0.0;
     const double off = replaces ? 1.0 - mirrored(0.0) : 1.0;
     const double blocks = static_cast<double>(v_.size() / kLanes) + 64.0;
@@ -235,7 +236,7 @@ bool InclusionOverlap::place(double tilt, double ordinate) {
     tilt_ = kFarther * tilt;
     ordinate_ = ordinate;
     negative_ = 0;
-    // What counts is the error over 1 + C and the term of included records.
+    // The error counts relative to 1 + C and the term of included records.
     const double tilts[] = {0.0, 0.25 * tilt_, 0.5 * tilt_, 0.75 * tilt_, tilt_};
     const double a = 0.5 * std::numbers::pi / c;
     double nothing[std::size(tilts)], level = -kInfinity;
@@ -246,7 +247,7 @@ bool InclusionOverlap::place(double tilt, double ordinate) {
     }
     if (level < 0.0) return true;
     const double strip = level + 0.7 + 0.5 * a * a + std::numbers::pi * ordinate;
-    // Of few digits: its multiples are doubles.
+    // h has few digits, so that its multiples are doubles.
     h_ = static_cast<float>(std::min(std::numbers::pi * std::numbers::pi / strip, kLongest));
     const auto matters = [&](double v, auto slope) {
         for (std::size_t i = 0; i < std::size(tilts); ++i)
@@ -325,9 +326,9 @@ void InclusionOverlap::at_ordinates(const double* y, double* re, double* im) con
     for (int i = 0; i < kLanes && !is_ignored_; ++i) sum_overlap(nodes, y[i], re + i, im + i);
 }
 
-// With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of records that were
-// included phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger.
-// What is left are losses below that of x = 0, of mass and tilt as at normal outputs. Of replaced records with
+// With E = e^{L - log(1-q)} the losses at L have the density phi(x) (1-q) E^2/((E - 1) c), those of included records
+// phi(x') (1-q) E/c, where e^{v(x)} = E - 1 and e^{v(x')} = E, so x < x': where x >= 0 the first is larger. The
+// negative part is in losses below that of x = 0, with mass and tilt as at normal outputs. For replaced records with
 // a = e^{v(x)}, b = e^{v(-x)} and L = log((1 + a)/(1 + b)) = v(x') the first is
 // phi(x) (1 + a)/(c (a/(1 + a) + b/(1 + b))), the second phi(x') (1 + a)/(c (1 + b)): for 0 <= x the first is larger,
 // since x < x' where a b < 1, and a + b + 2 a b <= (1 + a) (1 + b)^2; L is 0 at x = 0.
@@ -356,9 +357,9 @@ double InclusionOverlap::decayed(double t, double y) const noexcept {
     return negative + std::min((whole - negative) * std::sqrt(1.0 - w * (v - w * bend)), far);
 }
 
-// By (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the moments
-// of w, which is log-normal, below and above 1. Replaced records: L lies between v and log(1 + w) and, at x < 0,
-// between -log(1 + e^v') and 0, so that the first root there is at most the first one at -x.
+// The bound uses (1 + w)^t - 1 <= min(t w, w^t), (1 + w)^t - w^t <= min(1, t w^{t-1}) and 1 + w <= 2 max(1, w), and the
+// moments of w, which is log-normal, below and above 1. Replaced records: L lies between v and log(1 + w) and,
+// at x < 0, between -log(1 + e^v') and 0, so that the first root there is at most the first root at -x.
 double InclusionOverlap::change(double t) const noexcept {
     const auto moment = [&](double p) { return p * log_odds - 0.5 * p * (1.0 - p) * c * c; };
     const auto below = [&](double p) { return std::exp(moment(p) + log_upper_tail(log_odds / c - (0.5 - p) * c)); };

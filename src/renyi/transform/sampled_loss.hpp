@@ -32,7 +32,7 @@ inline double log_add(double a, double b) noexcept {
 //
 // With m records that come and go together e^{L+} is a product of m factors of this kind (group_loss.hpp).
 //
-// What is summed over the batches of a random allocation, the likelihood ratio of one batch less 1, in its place:
+// For random allocation the summand is the likelihood ratio of one batch less 1, in place of the loss:
 //     V(x) = e^w - 1,  w = c x - c^2/2,     of mean 0 under phi
 //     ratio             phi(x)              loss  V
 //     reversed_ratio    phi(x)              loss -V
@@ -42,13 +42,14 @@ inline double log_add(double a, double b) noexcept {
 // and arg e^{L-} falls, so that a cell of the line is bounded by its ends; Im V is the sum of both arguments' sizes.
 // For ratios 1 + V takes the factor e^{i theta}, so that Re V and Im V >= 0 rise as well.
 //
-// Errors of L+: windowed::bound_losses. A ratio to 8 |V| u + 4 (c |x| + c^2/2) (1 + V) u: of the exponential, and of w.
+// Errors of L+: see windowed::bound_losses. A ratio has the error 8 |V| u + 4 (c |x| + c^2/2) (1 + V) u, the first of
+// the exponential, the second of w.
 enum class SampledPair { remove, add, replace_one, ratio, reversed_ratio, weighted_ratio };
 
-// For what kernels have bodies of their own.
+// The shapes for which kernels have bodies of their own.
 enum class LossShape { one_sided, two_sided, group, ratio };
 
-constexpr double kLogLargestRatio = 300.0;  // of 1 + V, which is cut there
+constexpr double kLogLargestRatio = 300.0;  // largest log(1 + V); ratios are cut there
 
 struct SampledLoss {
     double q, one_minus_q, c, c_rest;  // c + c_rest = 1/sigma
@@ -75,13 +76,13 @@ struct SampledLoss {
         if (group) return LossShape::group;
         return is_ratio() ? LossShape::ratio : two_sided() ? LossShape::two_sided : LossShape::one_sided;
     }
-    // Of V, where it is one-sided: of L+, or -1 of a ratio.
+    // The least V: of L+ on one side, -1 of a ratio, -inf on two sides.
     double least() const noexcept { return is_ratio() ? -1.0 : two_sided() ? -kInfinity : least_factor(); }
     double least_factor() const noexcept { return records() * std::log1p(-q); }  // of L+
 };
 
-// V and the logarithm of the density (without 1/sqrt(2 pi)) at the nodes; spans of one length, a multiple of kLanes. Of
-// a group what both are off, too, if asked, in u.
+// Computes V and the logarithm of the density (without 1/sqrt(2 pi)) at the nodes. All spans have one length, a
+// multiple of kLanes. For a group `error`, if given, is the error of both in u.
 void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density,
               double* error = nullptr);
 
@@ -91,7 +92,7 @@ struct Rotation {
 };
 Rotation rotation(const SampledLoss& law, double angle) noexcept;
 
-// x with L+(x) = loss, near enough to place windows; -inf below the least loss.
+// The x with L+(x) = loss (V for groups and ratios), near enough to place windows; -inf below the least loss.
 double output_at(const SampledLoss& law, double loss) noexcept;
 
 // How far one step with little noise is from outputs that tell whether the record was in the sample. With
@@ -99,29 +100,31 @@ double output_at(const SampledLoss& law, double loss) noexcept;
 // is log(1-q) + log(1 + e^v), so that at order a = 1 + z
 //     E e^{z L} = (1-q)^a (1 + C(z) + e^{a lambda + c^2 a (a-1)/2}),
 //     C(z) = integral phi(x) ((1 + e^v)^a - 1 - e^{a v}) dx:
-// 1 for records that were not included, the last term for those that were, were their losses log q + c x - c^2/2, and C
-// for the outputs around v = 0, on which both may fall. It is all that takes nodes. Replaced records: with v' = v(-x)
-// the loss is log(1 + e^v) - log(1 + e^v'), the first factor 1 - q, and (1 + e^v)^a in C has the factor (1 + e^v')^-z.
+// The term 1 stands for records that were not included. The last term stands for included records, as if their losses
+// were log q + c x - c^2/2. C stands for the outputs around v = 0, on which both may fall; only C needs nodes.
+// Replaced records: with v' = v(-x) the loss is log(1 + e^v) - log(1 + e^v'), the first factor is 1 - q, and
+// (1 + e^v)^a in C has the factor (1 + e^v')^-z.
 //
 // Errors of the trapezoidal rule in v, with step h: on the lines Im v = -+ pi/2, where |1 + e^v| >= 1, and on the real
 // line for y = 0,
 //     |(1 + e^v)^a - 1 - e^{a v}| <= (2 + t + |y|) min(1, e^{Re v}) (1 + e^{Re v})^t e^{pi |y|},   z = t + i y, t >= 0,
-// since (1 + w)^a - 1 is the integral of a (1 + s w)^z w, and for v > 0 the same of e^{a v} ((1 + e^-v)^a - 1). So the
-// rule is off by 2 M/(e^{pi^2/h} - 1), M the integral of that times phi e^{(pi/(2 c))^2/2} (Trefethen, Weideman 2014,
-// Theorem 5.1), and the nodes left out on either side fall like a geometric series. The factor of replaced records adds
+// since (1 + w)^a - 1 is the integral of a (1 + s w)^z w, and for v > 0 the same holds of e^{a v} ((1 + e^-v)^a - 1).
+// So the error of the rule is 2 M/(e^{pi^2/h} - 1), M the integral of this bound times phi e^{(pi/(2 c))^2/2}
+// (Trefethen, Weideman 2014, Theorem 5.1), and the nodes left out on either side fall like a geometric series. The
+// factor of replaced records adds
 //     |(1 + e^v)^a ((1 + e^v')^-z - 1)| <= (2 + t + |y|) min(1, e^{Re v'}) (1 + e^{Re v})^{1+t} e^{pi |y|},
 // as |1 + s e^v'| >= 1 on these lines, 0 <= s <= 1.
 class InclusionOverlap {
 public:
-    // 0 < q < 1; where is_little is false nothing else may be asked.
+    // 0 < q < 1. Where is_little() is false no other member may be called.
     InclusionOverlap(const SampledStep& step, SampledPair pair) noexcept;  // remove or replace_one
 
     // Whether an output of 0 is more likely where the record was not included.
     bool is_little() const noexcept { return log_odds < 0.5 * c * c; }
 
-    // Nodes that serve for 0 <= t <= tilt and |y| <= ordinate; false where that takes too many.
+    // Places nodes that serve for 0 <= t <= tilt and |y| <= ordinate. Returns false where too many nodes are needed.
     bool place(double tilt, double ordinate);
-    // C = 0, but for its error.
+    // Takes C = 0; its error still counts.
     void ignore() noexcept { is_ignored_ = true; }
 
     // log e^{a lambda + c^2 a (a-1)/2} at a real tilt, and its slope.
@@ -133,22 +136,22 @@ public:
 
     // C(t), and a bound of the error of C(t + i y) for |y| <= y_most.
     double at(double t) const noexcept;
-    double slope_at(double t) const noexcept;  // of it, in t
+    double slope_at(double t) const noexcept;  // C'(t)
     double error(double t, double y_most) const noexcept;
 
     // C at t + i y for kLanes ordinates; set_tilt(t) comes first.
     void set_tilt(double t);
     void at_ordinates(const double* y, double* re, double* im) const noexcept;
 
-    // The law of the losses but for those of included records is no positive measure where outputs x < 0 are
-    // more likely by the latter: a bound of that part, over (1-q)^a.
+    // The law of the losses less that of included records is no positive measure where outputs x < 0 are more likely
+    // under the latter. Returns a bound of the negative part, over (1-q)^a.
     double negative_part(double t) const noexcept;
 
     // The term of included records in two parts: f' of those that are no more likely than the law of all losses, and
     // the rest. A bound, over (1-q)^a, of |f'| + the rest for all Im z >= y.
     double decayed(double t, double y) const noexcept;
 
-    // With w = e^v and 0 < t <= 1 a bound of
+    // A bound, for w = e^v and 0 < t <= 1, of
     //     V(t) = integral phi(x) (((1 + w)^t ((1 + w)^t - 1))^1/2 + w ((1 + w)^t ((1 + w)^t - w^t))^1/2) dx.
     double change(double t) const noexcept;
 
@@ -157,7 +160,7 @@ public:
 
     bool replaces;
     double count, q, rest, log_q, log_rest, log_odds, c;
-    double with, without;  // the loss of included records less c x - c^2/2, and that of others
+    double with, without;  // the loss of included records less c x - c^2/2, and the loss of the other records
 
 private:
     // The mean of included records at the tilt, in their deviations above the loss up to which they may be more likely
@@ -171,9 +174,9 @@ private:
     double left_slope(double v) const noexcept { return (replaces ? 0.0 : 1.0) - output(v) / c; }
 
     bool is_ignored_ = true;
-    double tilt_ = -1.0, ordinate_ = 0.0;  // that the nodes were placed for
+    double tilt_ = -1.0, ordinate_ = 0.0;  // for which the nodes were placed
     double h_ = 0.0;
-    double left_ = 0.0, right_ = 0.0;     // the first odds left out
+    double left_ = 0.0, right_ = 0.0;     // the first v left out
     std::vector<double> v_, weight_;      // v < 0 first
     std::vector<double> l_, other_l_;     // log(1 + e^-|v|); of replaced records log(1 + e^v), v at -x, else 0
     std::size_t negative_ = 0;
@@ -183,9 +186,9 @@ private:
 
 // Smooth windows in the privacy loss: products of normal cdfs, entire functions of the loss.
 //
-// With u = (V - level)/width: a rising step Phi(u), a falling one Phi(-u); both to 20u relative as far as the argument
-// allows. On a line, with u + i v:  |Phi(u + i v)| <= e^{v^2/2} Phi(u), since |phi(s + i v)| = e^{v^2/2} phi(s), and
-// |Phi| <= 1 + |1 - Phi|; 2 Phi(u) <= e^{-u^2/2} for u <= 0.
+// With u = (V - level)/width a rising step is Phi(u), a falling step Phi(-u); both have a relative error of 20u as far
+// as the argument allows. On a line, with u + i v:  |Phi(u + i v)| <= e^{v^2/2} Phi(u), since
+// |phi(s + i v)| = e^{v^2/2} phi(s), and |Phi| <= 1 + |1 - Phi|; 2 Phi(u) <= e^{-u^2/2} for u <= 0.
 
 // sign 1 rises with V, sign -1 falls.
 struct LossStep {

@@ -1,4 +1,4 @@
-// Bounds of the Rényi curve of a sampled mechanism from that of the mechanism, whatever it is.
+// Bounds of the Rényi curve of a sampled mechanism from the curve of the mechanism, for any mechanism.
 #include "renyi/transform/renyi_curves.hpp"
 
 #include <algorithm>
@@ -18,17 +18,17 @@ namespace {
 
 // B_l = E_Q[(P/Q - 1)^l] for even l, from the Renyi curve of a pair that reaches it at every order:
 //
-//     B_l = sum_{i=2}^l (-1)^i C(l, i) (e^{K_i} - 1),
+//     B_l = sum_{i=2}^l (-1)^i C(l, i) (e^{K_i} - 1).
 //
-// which cancels: in double-double, with a bound on what the rounding of the K_i leaves of it, and given up where that
-// is more than 2^-10. Where K is that of the Gaussian mechanism, K = c^2 l (l-1)/2, the same number is an integral
+// This sum cancels. It is taken in double-double, with a bound of the error that the rounding of the K_i causes, and
+// given up where this error is more than 2^-10. For the Gaussian mechanism, K = c^2 l (l-1)/2, B_l is an integral
 // without cancellation, by w = c y, z = y + c/2:
 //
 //     B_l = 2 e^{-c^2/8} int_0^inf cosh((l-1) c y/2) (2 sinh(c y/2))^l phi(y) dy.
 //
-// The trapezoidal rule of step h is off by at most 2^{l+1} (1 + e^{K_l}) e^{-2 pi^2/h^2}: the integrand is entire, on
-// the lines Im y = +-2 pi/h it is at most e^{2 pi^2/h^2} (e^{cx} + 1)^l where it was (e^{cx} - 1)^l, and E_Q[(P/Q +
-// 1)^l] <= 2^{l-1} (1 + e^{K_l}). Jensen's inequality gives the scale, B_l >= (e^{c^2} - 1)^{l/2}.
+// The error of the trapezoidal rule of step h is at most 2^{l+1} (1 + e^{K_l}) e^{-2 pi^2/h^2}: the integrand is
+// entire, on the lines Im y = +-2 pi/h it is at most e^{2 pi^2/h^2} (e^{cx} + 1)^l where it was (e^{cx} - 1)^l, and
+// E_Q[(P/Q + 1)^l] <= 2^{l-1} (1 + e^{K_l}). Jensen's inequality gives the scale, B_l >= (e^{c^2} - 1)^{l/2}.
 struct CentralMoment {
     Scaled value;
     double error;  // relative
@@ -121,7 +121,7 @@ private:
         std::push_heap(blocks_.begin(), blocks_.end());
     }
 
-    // log of the number of terms times the largest they can be; the slack is for the roundings of this function.
+    // log of the number of terms times a bound of the largest; the slack covers the roundings of this function.
     double bound(const Point& a, const Point& b) const noexcept {
         const double length = b.l - a.l, count = lane_log(length + 1.0);
         const double at_a = a.log_weight + a.exponent, at_b = b.log_weight + b.exponent;
@@ -248,11 +248,11 @@ private:
     PoissonBoundKind kind_;
 };
 
-constexpr double kWorstError = 0x1p-10;  // relative: a moment known worse bounds no sum
+constexpr double kWorstError = 0x1p-10;  // largest relative error of a moment that is used
 
 // Terms are taken relative to (e^{c^2} - 1)^{l/2} (l-1)!!, near B_l for small c. Those with e^{+(l-1) c y/2} have a
 // concave logarithm and the other half is smaller: past the peak the rest is at most twice a geometric series.
-// Exponents are right to 8u of the parts that they are made of, c to 1u.
+// Exponents have errors of 8u of the parts that they are made of, c has 1u.
 CentralMoment gaussian_moment(double c_squared, double l, double k) noexcept {
     const double c = std::sqrt(c_squared), jensen = 0.5 * l * lane_log(lane_expm1(c_squared));
     const double scale = jensen + (log_factorial(l) - log_factorial(0.5 * l)).hi - 0.5 * l * kLog2;
@@ -290,7 +290,7 @@ CentralMoment alternating_moment(const std::vector<Scaled>& growth, const std::v
     return {value, value.mantissa.hi > 0.0 ? ratio(error, value) : kInfinity};
 }
 
-// B_0, B_2, B_4, ... up to B_last at most; fewer where they cannot be had, or no longer are smaller than e^{K_l}/2.
+// B_0, B_2, B_4, ... up to B_last at most; fewer where they cannot be computed or are no longer below e^{K_l}/2.
 std::vector<CentralMoment> even_central_moments(const RenyiCurve& base, int last) {
     std::vector<CentralMoment> moments{{kScaledOne, 0.0}};
     std::vector<Scaled> growth(2, kScaledZero);
@@ -313,9 +313,9 @@ std::vector<CentralMoment> even_central_moments(const RenyiCurve& base, int last
 }
 
 constexpr int kLastMoment = 256;
-constexpr double kAlwaysTwo = 2.0;  // of D_inf: m^2 > 2
+constexpr double kAlwaysTwo = 2.0;  // D_inf from which on m^2 > 2
 
-// To 3u.
+// The square root, to 3u.
 Scaled square_root(Scaled s) noexcept {
     if (std::fmod(s.exponent, 2.0) != 0.0) s = {s.mantissa * 2.0, s.exponent - 1.0};
     return {{std::sqrt(s.mantissa.hi), 0.0}, 0.5 * s.exponent};
@@ -417,7 +417,7 @@ private:
     }
 
     double gamma_;
-    DoubleDouble log_m_{kInfinity, 0.0};  // of e^{D_inf} - 1; infinite without a largest loss
+    DoubleDouble log_m_{kInfinity, 0.0};  // log of m = e^{D_inf} - 1; infinite without a largest loss
     std::vector<CentralMoment> factors_;  // 4 sqrt(B B) from j = 3 on
 };
 

@@ -1,4 +1,4 @@
-// The Rényi curve of the best of several runs, and the profile of a run that it takes.
+// The Rényi curve of the best of several runs, and the privacy profile of one run that it needs.
 #include "renyi/transform/renyi_curves.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 // convex hull of points (e^eps - 1, delta), and the delta of the last one beyond it.
 //
 // delta is convex in e^eps, a supremum of functions linear in it, so it lies below every chord between two of its upper
-// bounds; and it falls. Points may be given in any order; no point at 0 stands for delta = 1 there.
+// bounds. It also falls. Points may be given in any order; without a point at 0, delta is 1 there.
 class PrivacyProfile {
 public:
     // Any subset of the points gives a bound, so that rounding of slopes does no harm.
@@ -42,7 +42,7 @@ public:
     struct Value {
         double delta, slope;  // rounded up; d delta/d excess to the right, <= 0
     };
-    // The weights of the chord are right to 3u, products and sum to 2u more.
+    // The weights of the chord have errors of 3u, products and sum add 2u.
     Value at(double excess) const noexcept {
         const auto right = std::upper_bound(corners_.begin(), corners_.end(), excess,
                                             [](double x, const Corner& p) { return x < p.x; });
@@ -59,11 +59,11 @@ private:
 
 }  // namespace
 
-// What a Renyi curve K says of the profile of its pairs, in both of their orders, followed until delta is below `least`
-// or eps beyond what any order asks for. At eps = 0: 1; sqrt(1 - e^{-D_1}) (Bretagnolle, Huber). At every eps and for
-// every order a > 1, e^{K(a) - (a-1) eps} (1 - 1/a)^{a-1}/a (Canonne, Kamath, Steinke 2020, Prop. 12), which is least
-// where eps = K'(a) + log(1 - 1/a). With the largest loss m, the line from ((e^m - 1)/(e^m + 1) at 0 to 0 at m. Where
-// orders are sought, any order gives a bound.
+// The bounds that a Renyi curve K gives of the profile of its pairs, in both of their orders, until delta is below
+// `least` or eps is beyond what any order asks for. At eps = 0: 1; sqrt(1 - e^{-D_1}) (Bretagnolle, Huber). At every
+// eps and for every order a > 1, e^{K(a) - (a-1) eps} (1 - 1/a)^{a-1}/a (Canonne, Kamath, Steinke 2020, Prop. 12),
+// which is least where eps = K'(a) + log(1 - 1/a). With the largest loss m, the line from (e^m - 1)/(e^m + 1) at 0 to 0
+// at m. Orders are found by a search, and any order gives a bound.
 //
 // log delta as a function of eps is the infimum of one line for each order, of slope -(a-1): concave, between its
 // tangents and its chords. Intervals of orders are halved while these are apart, and filled with points where delta
@@ -72,9 +72,9 @@ private:
 namespace {
 
 constexpr double kSmallestDistance = 1e-5;  // of orders from 1
-constexpr double kStep = 0.25;              // of log(order - 1)
-constexpr double kGap = 1e-4;               // of log delta, between tangents and chord
-constexpr double kFall = 0.01;              // of log delta, from point to point
+constexpr double kStep = 0.25;              // first step of log(order - 1)
+constexpr double kGap = 1e-4;               // gap of log delta between tangents and chord that is not halved
+constexpr double kFall = 0.01;              // fall of log delta from point to point
 constexpr double kLastEpsilon = 11.6;       // log(a/(a-1)) at the smallest distance
 constexpr int kHalvings = 12;
 
@@ -82,7 +82,7 @@ constexpr int kHalvings = 12;
 struct Touch {
     double t, k, epsilon;  // t = a - 1, k = K(a) rounded up
 
-    // All parts of the fall have one sign; k, the parts and their sum are right to 16u of them.
+    // All parts of the fall have one sign; k, the parts and their sum have errors of 16u of them.
     double log_delta(double eps) const noexcept {
         const double fall = t * eps + t * lane_log1p(1.0 / t) + lane_log1p(t);
         return (k - fall) + 16.0 * kUnitRoundoff * (k + fall);
@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    // By the largest loss and the Kullback-Leibler divergence.
+    // Adds the points that the largest loss and the Kullback-Leibler divergence give.
     void ends() {
         const double most = curve_.largest_loss(), kullback = upper(curve_.divergence(1.0));
         if (most < 40.0) {
@@ -148,7 +148,7 @@ private:
         }
     }
 
-    // Between the tangents, where they cross, and the chord.
+    // The gap between the tangents, where they cross, and the chord.
     static double gap(const Touch& a, const Touch& b) noexcept {
         const double from = a.log_delta(a.epsilon), to = b.log_delta(b.epsilon);
         const double width = b.epsilon - a.epsilon, turn = b.t - a.t;
@@ -175,7 +175,7 @@ private:
 };
 
 constexpr double kUp = raised(30);
-constexpr double kInvisible = 1e-7;  // share of a divergence
+constexpr double kInvisible = 1e-7;  // negligible share of a divergence
 
 double log_expm1(double t) noexcept { return t < 1.0 ? lane_log(lane_expm1(t)) : t + lane_log1p(-lane_exp(-t)); }
 
@@ -189,7 +189,7 @@ double log_mean_runs(double x, double shape) noexcept {
 
 }  // namespace
 
-// The mean rises with x, and its logarithm is right to 16u of its parts.
+// The mean rises with x, and its logarithm has an error of 16u of its parts.
 Interval log_inverse_gamma(double mean, double shape) noexcept {
     if (mean == 1.0) return {0.0, 0.0};
     const double wanted = lane_log(mean);
@@ -206,7 +206,8 @@ Interval log_inverse_gamma(double mean, double shape) noexcept {
 
 namespace {
 
-// With what the Renyi curve tells. K'/(alpha-1) is at least D_1 of the base: a delta far below D_1/mean does not show.
+// The known points and those that the Renyi curve gives. K'/(alpha-1) is at least D_1 of the base, so a delta far below
+// D_1/mean has no effect.
 std::vector<Corner> joined(std::vector<Corner> known, const RenyiCurve& base, double mean) {
     const double least = kInvisible * std::min(upper(base.divergence(1.0)), 1.0) / std::max(mean, 1.0);
     const std::vector<Corner> found = Follower(base, std::max(least, 0x1p-1000)).points();
@@ -214,8 +215,8 @@ std::vector<Corner> joined(std::vector<Corner> known, const RenyiCurve& base, do
     return known;
 }
 
-// Where a function of the order turns from false to true, to 1e-4 of log(order - 1), or the end of the range: what is
-// minimised there is flat.
+// The order at which a function turns from false to true, to 1e-4 of log(order - 1), or the end of the range. This is
+// enough, since the function that is minimised there is flat.
 template <class Function>
 double crossing(double largest, Function rises) noexcept {
     const double low = lane_log(kSmallestDistance), high = lane_log(std::max(largest - 1.0, kSmallestDistance));
@@ -261,7 +262,7 @@ public:
     }
 
 private:
-    // C. (K + x)/l falls while l K' < K + x.
+    // The constant C. (K + x)/l falls while l K' < K + x.
     double selection_cost(double x, double shape) const noexcept {
         const double last = std::min(largest_order_, kLastOrder);
         const auto rises = [&](double l) {
@@ -273,16 +274,16 @@ private:
         const double least = std::min({x, inside, base_->largest_loss()});
         return (1.0 + shape) * least * kUp;
     }
-    // Sums of terms >= 0. C was rounded up, log E[N] is right to 3u.
+    // All terms are >= 0. C was rounded up, log E[N] has an error of 3u.
     LogMoment negative_binomial(double alpha) const noexcept {
         const LogMoment m = base_->log_moment(alpha);
         if (mean_ == 1.0) return m;
         const double value = m.value.value + (alpha - 1.0) * cost_ + log_mean_;
         return {{value, m.value.relative_error + 6.0 * kUnitRoundoff}, m.first + cost_, m.second};
     }
-    // Poisson, binomial
+    // Poisson and binomial numbers of runs: there may be none.
     // (alpha-1) delta at e^eps - 1 = 1/(alpha-1) is the perspective of a convex function, and convex itself. The hull
-    // has no second derivative to speak of.
+    // is piecewise linear and adds no second derivative.
     LogMoment perhaps_none(double alpha) const noexcept {
         const LogMoment m = base_->log_moment(alpha);
         const double beta = alpha - 1.0, x = 1.0 / beta * lowered(6);
@@ -323,7 +324,7 @@ private:
 
     double mean_, log_mean_;
     bool poisson_, binomial_;
-    PrivacyProfile profile_;  // of Poisson
+    PrivacyProfile profile_;  // for Poisson
     double cost_ = 0.0;       // C
     double flat_until_ = 1.0, flat_divergence_ = 0.0;
 };

@@ -12,32 +12,33 @@ namespace renyi {
 
 namespace {
 
-// They affect width and time, not validity: what windows, lines and levels miss is bounded where they lie.
-constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // log of delta against the tails of the windows
+// Tuning: these affect width and time, not validity, since what windows, lines and levels miss is bounded where they
+// lie. The unit of work is one quadrature node at one node of a line.
+constexpr double kInnerDepth = 52.0, kOuterDepth = 124.0;  // nats from delta down to the tails of the windows
 constexpr double kSteepness = 1.4;
 constexpr double kMostWork = 2e8, kMostWorkOfRatios = 2e7;
-constexpr double kLittleWork = 3e6;                // of a base that more levels would spare
+constexpr double kLittleWork = 3e6;                // allowed for a base that more levels would make unnecessary
 constexpr double kRatio = 6.0, kRatioOfFew = 3.0;  // of one level to the next
-constexpr double kSlow = 0.5, kSlowest = 0.1;      // growth of losses far out, for levels that lie nearer
-constexpr double kMostSag = 4.0;                   // nats of a tilted law between two of them
+constexpr double kSlow = 0.5, kSlowest = 0.1;      // range of c, the growth of losses far out, for nearer levels
+constexpr double kMostSag = 4.0;                   // nats by which a tilted law may sag between two levels
 constexpr int kMostParts = 24;
-constexpr double kTiny = -80.0;  // log of a delta that one large loss may make, or several
+constexpr double kTiny = -80.0;  // log delta below which one large loss or several may make delta
 constexpr double kNearestNumber = 4.0, kMostNumbers = 8.0, kRatioOfNumbers = 12.0;
 constexpr double kCertain = 0.55;
-constexpr double kMostError = 0.1;  // of masses, relatively
-constexpr double kMostWidth = 0.1;  // of what a base that ends the levels is found to be, relatively
-constexpr double kBoundTarget = 25.0;  // nats, of the nodes of a bound, over the number of steps
-constexpr double kLeastAbove = 0.15, kMostGrown = 3.0;  // of the loss; nats
-constexpr double kTailWidths = 7.8;                          // in widths of the outermost window
-constexpr double kAddSteep = 1.2;   // of the outer window of `add`, in the deviations that are left out
-constexpr double kAddDepth = 6.0;   // more of its inner windows
-constexpr double kMostAbove = 2.0;  // of its level, from which on e^G grows beyond what is left of it
+constexpr double kMostError = 0.1;  // relative error of a mass above which only a bound of it is used
+constexpr double kMostWidth = 0.1;  // relative width allowed for a base that ends the levels
+constexpr double kBoundTarget = 25.0;  // nats of accuracy of the nodes of a bound, beyond log of the number of steps
+constexpr double kLeastAbove = 0.15, kMostGrown = 3.0;  // part of the loss; nats
+constexpr double kTailWidths = 7.8;                          // from the reach to the outermost level, in window widths
+constexpr double kAddSteep = 1.2;   // steepness of the outer window of `add`, in units of deviations_
+constexpr double kAddDepth = 6.0;   // nats of additional depth of the inner windows of `add`
+constexpr double kMostAbove = 2.0;  // of `add`, from the reach to its level; farther out e^G grows beyond what is left
 
 LossStep rising(double level, double width) noexcept { return {level, width, 1.0}; }
 LossStep falling(double level, double width) noexcept { return {level, width, -1.0}; }
 
-// How far above a loss the outermost level lies. Far out, at an output x, losses have a tail like v^{-x sigma}, and a
-// law tilted such that it is level at one of them has its peak at twice as large ones.
+// Returns how far above a loss the outermost level lies, as a part of the loss. Far out, at an output x, losses have a
+// tail like v^{-x sigma}, and a law whose tilt makes it level at one loss has its peak at twice that loss.
 double part_above(const SampledLoss& law, double loss) noexcept {
     const double x = output_at(law, loss), tilt = x / (law.c * (law.q - law.one_minus_q * std::expm1(-loss)));
     double part = 1.0;
@@ -68,7 +69,7 @@ SplitSum::SplitSum(SampledPair pair, double count, double sigma)
 
 SplitSum SplitSum::of_ratios(double count, double sigma, SampledPair pair) { return {pair, count, sigma}; }
 
-// Standard deviation of the sum, but for what happens in less than one of e^5 runs.
+// The standard deviation of the sum, without events that happen in less than one of e^5 runs.
 double SplitSum::spread() const {
     double variance = gaussian_;
     for (std::size_t k = 0; k < steps_.size(); ++k) {
@@ -89,20 +90,20 @@ double SplitSum::spread() const {
     return std::sqrt(variance);
 }
 
-// Of V, where it is bounded.
+// The least sum of V over all steps, where V is bounded below.
 double SplitSum::least_sum() const noexcept {
     double sum = 0.0;
     for (std::size_t i = 0; i < steps_.size(); ++i) sum += steps_[i].count * laws_[i].least();
     return sum;
 }
 
-// What a step may lose above where its loss counts as none, for the sum to be at eps.
+// The largest loss of one step, measured from origin(), with which the sum can be at eps.
 double SplitSum::reach(double epsilon) const {
     if (is_reversed()) return reach_of_add(epsilon);
     return is_few() ? epsilon - least_sum() : std::max(epsilon, 0.0) + 10.0 * spread();
 }
 
-// The outermost level of every step, as a distance from where its loss counts as none.
+// The outermost level of every step, measured from origin().
 std::vector<double> SplitSum::levels(double reach) const {
     if (pair_ == SampledPair::replace_one) return negligible_levels();
     double above = pair_ == SampledPair::add ? std::min(reach, kMostAbove) : reach;
@@ -111,8 +112,8 @@ std::vector<double> SplitSum::levels(double reach) const {
     return std::vector<double>(steps_.size(), reach + above);
 }
 
-// replace_one: a large gain may be made good by a large loss of another step, so the outer level lies where nothing of
-// delta is left.
+// The levels of replace_one: a large loss of one step may offset a large gain of another, so the outer level lies where
+// the rest of delta is negligible.
 std::vector<double> SplitSum::negligible_levels() const {
     std::vector<double> result;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -130,8 +131,8 @@ std::vector<double> SplitSum::negligible_levels() const {
     return result;
 }
 
-// The loss that counts as none: the least one where the steps are few, since then all that is lost above it adds up.
-// So it is in `add`, where a step beyond what all others together can gain decides.
+// The loss that counts as none. It is the least loss where the steps are few, since then all losses above it add up. It
+// is the least loss in `add` too, where a step beyond all that the others together can gain decides.
 double SplitSum::origin(const SplitStep& step) const noexcept {
     return is_few() || is_reversed() ? step.law.least() : 0.0;
 }
@@ -142,8 +143,9 @@ bool SplitSum::place(double epsilon, double log_delta) {
     return placed_;
 }
 
-// One level down. The tail of a window at no loss is e^{-steep^2/2} of all mass: small against delta, from which the
-// law rises steeply towards it. In `add` it is small against one of all steps that jumps: nodes need not reach there.
+// Lowers every level once. The tail of a window at no loss is e^{-steep^2/2} of all mass: small against delta, from
+// where the law rises steeply towards no loss. In `add` the tail is small against the mass of one jump, so that nodes
+// need not reach there.
 void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
     const double jumps = pair_ == SampledPair::add ? kAddDepth + 2.0 * std::log(count_) : 0.0;
     const double steep = std::sqrt(2.0 * (kInnerDepth + jumps - log_delta_));
@@ -156,7 +158,7 @@ void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& 
     }
 }
 
-// The same, and what the window between is left out of the base.
+// Lowers every level and records what the window between the levels leaves out of the base.
 void SplitSum::lower(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
     lower_levels(steps, outer, ratio);
     for (SplitStep& s : steps) {
@@ -170,8 +172,8 @@ void SplitSum::lower(std::vector<SplitStep>& steps, std::vector<double>& outer, 
     }
 }
 
-// Jumps by their number, each on a line of its own: where sums of one large loss and of several are as likely, these
-// have tilts so far apart that one line of all serves none.
+// Places the jumps by their number, each number on a line of its own. Where sums of one large loss and of several are
+// equally likely, their tilts are so far apart that a common line serves none of them.
 bool SplitSum::place_numbers(const SplitStep& above, const SplitStep& below, double epsilon, double& scale) {
     std::vector<MeasureInversion> parts;
     SplitStep any = above;  // with any other jumps
@@ -202,8 +204,8 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
     log_delta_ = log_delta;
     if (pair_ == SampledPair::reversed_ratio && place_single_line(epsilon)) return true;
     parts_.clear();
-    // replace_one: of what lies beyond an output at depth D, a level of twice its loss and a window of depth b leave
-    // e^{-4 D b/(4 D + b)} at least, so that b is to be 4 D/3.
+    // replace_one: of the mass beyond an output at depth D, a level at twice the loss there and a window of depth b
+    // leave at least e^{-4 D b/(4 D + b)}, so b must be 4 D/3.
     const double steepness = pair_ == SampledPair::replace_one ? kSteepness : 1.0;
     const double outer_steep = std::sqrt(2.0 * (kOuterDepth - steepness * log_delta));
     const double reach = pair_ == SampledPair::replace_one ? 0.0 : this->reach(epsilon);
@@ -233,7 +235,7 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
         scale = std::max(scale, log_delta) - epsilon;
         epsilon = -epsilon;
     }
-    // Down through the levels, until the base is next to nothing or serves by itself.
+    // Go down through the levels until the base is negligible or can be inverted by itself.
     // n large losses are x^2/2 = n (eps/n + a)^2/(2 c^2) nats away, a = c^2/2 - log q, and nearest where eps = n a.
     const SampledLoss law = steps.front().law;
     const auto nearest_number = [&] {
@@ -243,8 +245,8 @@ bool SplitSum::place_parts(double epsilon, double log_delta) {
                              log_delta < kTiny && nearest_number() < kNearestNumber;
     bool has_base = false;
     double lowest = is_few() ? 0.3 / count_ : 1e-3, ratio = is_few() ? kRatioOfFew : kRatio;
-    // Far out losses grow like e^{c x}: x^2/2 between two levels is up to (x/c) log^2(ratio)/8 above its chord, and a
-    // law with peaks at both levels has no line for what lies between.
+    // Far out losses grow like e^{c x}. Between two levels x^2/2 is up to (x/c) log^2(ratio)/8 above its chord, and for
+    // a law with peaks at both levels no line serves the losses between them.
     if (!add && pair_ != SampledPair::add && log_delta < kTiny && law.c < kSlow && law.c > kSlowest)
         ratio = std::min(ratio, std::exp(std::sqrt(8.0 * kMostSag * law.c / output_at(law, epsilon))));
     if (pair_ == SampledPair::reversed_ratio) {  // from 2 (t - x) to kCertain (t - x)/t, below which all are certain
@@ -346,19 +348,19 @@ Bracket SplitSum::epsilon(double delta, double start) const noexcept {
     return {epsilon - down, epsilon + up};
 }
 
-// Direction add of a split sum without cancellation. With G = V - least >= 0 and X = (the largest loss) - eps, which
-// Gaussian steps raise,
+// Direction add of a split sum, without cancellation. Let G = V - least >= 0 and X = (the largest loss) - eps, which
+// Gaussian steps raise. Then
 //     delta(eps) = E[(1 - e^{sum G - X})_+],
 // so that a step with G > X contributes nothing. Below a level beyond X, all steps B,
-//     E_B[(1 - e^{sum G - X})_+] = E_B[1 - e^{sum G - X}] + E_B[(e^{sum G - X} - 1)_+],
-// the first in closed form, the second e^eps times what the same steps make of `remove` at -eps: little, where sums are
-// mostly below X. Where they are not, one line for all of B serves, or the steps between two levels are taken off by a
-// line of their own.
+//     E_B[(1 - e^{sum G - X})_+] = E_B[1 - e^{sum G - X}] + E_B[(e^{sum G - X} - 1)_+].
+// The first part has a closed form. The second is e^eps times what the same steps make of `remove` at -eps, which is
+// little where sums are mostly below X. Elsewhere one line serves all of B, or the steps between two levels are taken
+// off on a line of their own.
 
 namespace {
 
-// They affect width and time, not validity.
-constexpr double kLeastKept = 0.9;  // of what the second part is taken from, at least left
+// Tuning: these affect width and time, not validity.
+constexpr double kLeastKept = 0.9;  // least ratio of the closed form to its largest value, for the second part
 constexpr std::size_t kMostTakenOff = 4;
 constexpr int kMostTurns = 40;
 constexpr double kRatioTakenOff = 6.0;
@@ -366,7 +368,7 @@ constexpr double kMostWorkOfAdd = 1.5e7, kMostNodesOfWhole = 16384.0;
 
 }  // namespace
 
-// What a step may lose beside its largest loss, for the sum to be above eps.
+// The largest G of one step, its distance from its largest loss, with which the sum can be above eps.
 double SplitSum::reach_of_add(double epsilon) const noexcept {
     return -least_sum() - epsilon + 0.5 * gaussian_ + deviations_ * std::sqrt(gaussian_);
 }
@@ -406,7 +408,7 @@ SplitSum::Below SplitSum::place_add(std::vector<SplitStep>& steps, std::vector<d
     }
 }
 
-// All steps below the level on one line.
+// Places all steps below the level on one line.
 bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) {
     MeasureInversion whole(Measure::base, steps, gaussian_);
     whole.approach(epsilon);
@@ -418,8 +420,8 @@ bool SplitSum::place_whole(const std::vector<SplitStep>& steps, double epsilon) 
     return true;
 }
 
-// The same with a level between that hardly any sum is below of. Its line ends sooner: only what jumps has to decay,
-// not all that hardly differs from the largest loss.
+// Places these steps with a level in between that hardly any sum stays below. The line of the jumps ends sooner: only
+// the jumps must decay, not all steps that hardly differ from the largest loss.
 bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     const double frequent = kMassDepth - log_delta_, most = reach_of_add(epsilon);
     const auto jumps = [&](double level) {
@@ -447,7 +449,7 @@ bool SplitSum::place_frequent(std::vector<SplitStep> steps, double epsilon) {
     return true;
 }
 
-// What the window lets through is left out of the base.
+// Records that the base leaves out what the window lets through.
 bool SplitSum::leave_out_mass(SplitStep& step, const LossWindow& window) const {
     step.has_masses = step.left_out.from_least = true;
     SampledLoss without = step.law;
@@ -465,7 +467,7 @@ bool SplitSum::leave_out_mass(SplitStep& step, const LossWindow& window) const {
     return true;
 }
 
-// All steps in the base window, by what is left out of it:
+// Finds the closed part of all steps in the base window, from what the window leaves out:
 //     P(all) = prod (1 - E[1 - W])^k,     Q(all)/P(all) = prod (e^least (1 + E[W (e^G - 1)]/E[W]))^k.
 bool SplitSum::find_closed_part_of_add(const std::vector<SplitStep>& steps) {
     closed_ = {};
@@ -485,9 +487,9 @@ bool SplitSum::find_closed_part_of_add(const std::vector<SplitStep>& steps) {
     return true;
 }
 
-// E[(1 - e^{eps - S})_+] over sums with a step beyond the outer level. Such sums are above eps only where the step is
-// not beyond what all others can gain, that is, in the tail of its window, or where the Gaussian steps gain more than
-// they do but in e^{-z^2/2}/2 of all runs.
+// Bounds E[(1 - e^{eps - S})_+] over sums with a step beyond the outer level. Such a sum is above eps in two cases
+// only: the step is in the tail of its window, not beyond what all others can gain, or the Gaussian steps gain so much
+// as happens in no more than e^{-z^2/2}/2 of all runs, z = deviations_.
 double SplitSum::lost(double epsilon) const noexcept {
     const double rounding = 16.0 * kUnitRoundoff * (std::fabs(least_sum()) + std::fabs(epsilon));
     const double beyond = outer_.level - reach_of_add(epsilon) - rounding;
@@ -508,7 +510,7 @@ SplitSum::Value SplitSum::closed_part_of_add(double epsilon) const noexcept {
     return {value, slope, value - error, value + error + lost(epsilon)};
 }
 
-// The part of a split sum that takes no transform, and bounds of what it misses.
+// The part of a split sum that needs no transform, and bounds of what it misses.
 
 bool SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m, LeftOut& to) {
     if (law.law().is_ratio()) return leave_out_ratio(law, m, to);
@@ -518,7 +520,7 @@ bool SplitSum::leave_out(const WindowedLaw& law, const WindowedNodes::Masses& m,
     return true;
 }
 
-// What needs no transform: the steps whose window `jump` (remove) or `base` (add) decides alone.
+// Finds the part that needs no transform: steps for which the window `jump` (remove) or `base` (add) alone decides.
 bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
     if (are_ratios()) return find_closed_part_of_ratios(steps, epsilon);
     const double target = kMassDepth + std::log(count_);
@@ -530,14 +532,14 @@ bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
         WindowedLaw chosen(s.law, s.jump);
         const double log_mass = chosen.log_moment_bound(0.0);
         WindowedNodes::Masses m{};
-        double error = kInfinity;  // of E[W (1 - e^-loss)], the smallest of them
+        double error = kInfinity;  // relative, of E[W (1 - e^-loss)], the smallest of the masses
         if (!(log_mass + std::log(s.count) < log_delta_ - kNothing)) {
-            // With replaced records the gap has no bound here: the outer level was to leave nothing beyond.
+            // With replaced records the gap has no bound here, so the outer level must leave nothing beyond.
             if (pair_ == SampledPair::replace_one || !chosen.discretise(0.0, 0.0, target, 0.0)) return false;
             m = chosen.nodes().masses();
             error = (m.error * m.size + chosen.missed()) / std::fabs(m.fall);
         }
-        if (!(error < kMostError)) {  // nothing against delta, or below the normal numbers
+        if (!(error < kMostError)) {  // negligible against delta, or below the normal numbers
             const double mass = std::exp(log_mass) * (1.0 + 1e-9) + 2.0 * std::numeric_limits<double>::denorm_min();
             closed_.ignored += s.count * mass;
             // |1 - e^-loss| <= max(1, e^-least - 1).
@@ -561,7 +563,8 @@ bool SplitSum::find_closed_part(std::vector<SplitStep>& steps, double epsilon) {
 
 namespace {
 
-// The same for one step of the kind and others of any, whose expectations are at least 1.
+// log of sum_i count_i E[W_i e^{tilt loss_i}], rounded up: one step is in its window W_i. The other steps may be
+// anywhere, and their expectations are at least 1.
 double log_one_above(const std::vector<double>& counts, const std::vector<WindowedLaw>& laws, double tilt) {
     double result = -kInfinity;  // the moments may be below the range of doubles
     for (std::size_t i = 0; i < laws.size(); ++i) {
@@ -573,7 +576,7 @@ double log_one_above(const std::vector<double>& counts, const std::vector<Window
 
 }  // namespace
 
-// log E_Q[e^{-s S}] of the whole sum, rounded up: log A at order -s. Of groups the nodes are in `whole`.
+// log E_Q[e^{-s S}] of the whole sum, rounded up: log A at order -s. For groups `whole` holds the nodes.
 double SplitSum::log_whole_moment(std::span<const SplitStep> steps,
                                   const std::vector<std::optional<WindowedLaw>>& whole, double s) const {
     double k = 0.5 * gaussian_ * s * (s + 1.0) * raised(6);
@@ -589,8 +592,8 @@ double SplitSum::log_whole_moment(std::span<const SplitStep> steps,
     return k;
 }
 
-// remove: E[(e^{eps - S} - 1)_+] over the decisive steps <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s)
-// S}], s >= 0.
+// Bounds the gap of `remove` over the decisive steps, for s >= 0:
+//     E[(e^{eps - S} - 1)_+] <= e^eps Q(decisive, S < eps) <= e^{(1+s) eps} E_P[e^{-(1+s) S}].
 void SplitSum::bound_gap(std::span<const SplitStep> steps, const std::vector<WindowedLaw>& decisive,
                          const std::vector<double>& counts, double margin, double epsilon) {
     closed_.gap_tilt = 1.0;
@@ -631,7 +634,7 @@ SplitSum::Value SplitSum::closed_part(double epsilon) const noexcept {
     const double grown = std::expm1(epsilon);
     const double gained = std::exp(closed_.log_kept) * std::expm1(closed_.grown);
     const double reverse = -std::expm1(closed_.reverse);
-    // e^eps may be beyond the range of doubles where the product is not.
+    // e^eps may exceed the range of doubles where the product does not.
     const bool far = epsilon > kLargestExponent && reverse > 0.0;
     const double taken = far ? std::exp(epsilon + std::log(reverse)) : reverse > 0.0 ? grown * reverse : 0.0;
     const double value = gained - taken, slope = -(taken + reverse);

@@ -1,19 +1,20 @@
-// The privacy curve of few effective steps and heavy tails, where one vertical line serves badly: the sum is split by
-// smooth windows of the loss at two levels.
+// The privacy curve of few effective steps with heavy tails. One vertical line serves badly there, so the sum is split
+// by smooth windows of the loss at two levels.
 //     base   every step below the inner level
 //     jump   at least one step between the levels, none beyond
 //     rest   at least one step beyond the outer level
-// remove: a step beyond the outer level carries the sum beyond eps whatever the others do, so that the rest is
-// P(any) - e^eps Q(any) and a gap E[(e^{eps - S} - 1)_+] that Chernoff's bound makes nothing of; the base does not
-// reach eps, or is inverted on a line of its own.
-// replace_one: the same, with an outer level beyond which nothing of delta is left, since others may lose as much.
-// add: a step beyond the outer level leaves nothing of delta; below it the same is taken from a closed form
-// (split_sum.cpp).
-// Where delta is tiny, sums of one large loss and of several may be as likely, with tilts far apart: jumps by number.
-// The jumps are a positive measure whose transform dies as fast as that of the windows (measure_inversion.hpp).
+// remove: a step beyond the outer level carries the sum beyond eps, whatever the other steps lose. The rest is then
+// P(any) - e^eps Q(any) plus a gap E[(e^{eps - S} - 1)_+], which Chernoff's bound shows to be negligible. The base does
+// not reach eps, or is inverted on a line of its own.
+// replace_one: the same, but another step may offset a large loss, so beyond the outer level delta is negligible.
+// add: sums with a step beyond the outer level contribute next to nothing. Below that level delta is a closed form
+// plus a part of `remove` (split_sum.cpp).
+// Where delta is tiny, sums of one large loss and of several may be equally likely, with tilts far apart. The jumps are
+// then inverted by their number. They are a positive measure whose transform decays as fast as that of the windows
+// (measure_inversion.hpp).
 //
-// The same serves one epoch of random allocation, whose likelihood ratio is 1 + (sum of t ratios less 1)/t: what is
-// then sought is E[(S - x)_+], and the rests are closed forms of their own (split_sum.cpp).
+// The same method serves one epoch of random allocation, whose likelihood ratio is 1 + (sum of t ratios less 1)/t. The
+// quantity sought is then E[(S - x)_+], and the rest has a closed form of its own (split_sum_of_ratios.cpp).
 #pragma once
 
 #include <optional>
@@ -31,46 +32,46 @@ public:
     // Steps with 0 < q <= 1 and finite sigma; q = 1 are Gaussian steps.
     SplitSum(std::span<const SampledStep> steps, SampledPair pair);
 
-    // E[(S - x)_+] in place of delta(eps), S the sum of `count` ratios or reversed ratios.
+    // The split sum for E[(S - x)_+] in place of delta(eps), where S is the sum of `count` ratios or reversed ratios.
     static SplitSum of_ratios(double count, double sigma, SampledPair pair);
 
     // Places windows and lines for eps, where delta is roughly e^log_delta or above.
     bool place(double epsilon, double log_delta);
 
-    // What is sought at epsilon and its derivative, from the nodes, and certified ends.
+    // The quantity sought at epsilon and its derivative, both from the nodes, and certified bounds of the quantity.
     struct Value {
         double value, slope, lower, upper;
     };
     Value value(double epsilon) const noexcept;
 
     Bracket delta(double epsilon) const noexcept;
-    // Standard deviation of the sum of losses, roughly, but for what happens in less than one of e^5 runs.
+    // The approximate standard deviation of the sum of losses, without events that happen in less than one of e^5 runs.
     double spread() const;
 
-    // Newton's method on the nodes, then outward until the certified delta is on the right side.
+    // Runs Newton's method on the nodes, then moves both ends outward until the certified delta is on the right side.
     Bracket epsilon(double delta, double start) const noexcept;
 
 private:
-    // They affect width and time, not validity.
-    static constexpr double kFew = 8.0;         // steps
-    static constexpr double kDepth = 34.0;      // e^-34 of delta
-    static constexpr double kNothing = 40.0;    // e^-40 of delta
-    static constexpr double kMassDepth = 44.0;  // e^-44 of a mass
+    // Tuning: these affect width and time, not validity.
+    static constexpr double kFew = 8.0;         // number of steps up to which they count as few
+    static constexpr double kDepth = 34.0;      // nats: the error of a line is e^-34 of delta
+    static constexpr double kNothing = 40.0;    // nats: e^-40 of delta is negligible
+    static constexpr double kMassDepth = 44.0;  // nats: nodes miss e^-44 of a mass
     static constexpr double kGapTilts[] = {3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 200.0, 500.0, 1500.0};  // any is valid
-    static constexpr double kMany = 64.0;       // whose moments are worth E[e^{t L}] - 1
+    static constexpr double kMany = 64.0;       // number of steps above which moments are taken from E[e^{t L}] - 1
 
-    // Of ratios: masses of the window that decides, under Q and P, and their relative error.
+    // For ratios: the masses of the decisive window under Q and P, and their relative error.
     struct Decided {
         double mass = 0.0, weighted = 0.0, error = 0.0;
     };
 
-    // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and what it misses.
+    // P(any) - e^eps Q(any) or P(all) - e^eps Q(all), and bounds of what it misses.
     struct ClosedPart {
         double log_kept = 0.0, grown = 0.0, reverse = 0.0, error = 0.0;
-        double kept_error = 0.0, grown_error = 0.0;  // of `add`, absolutely
+        double kept_error = 0.0, grown_error = 0.0;  // for `add`, absolute
         double gap_tilt = 0.0, log_gap = -kInfinity;
         double lost_tilt = 0.0, log_lost = -kInfinity;
-        double ignored = 0.0;  // mass of steps that are nothing against delta
+        double ignored = 0.0;  // mass of the steps that are negligible against delta
         Decided ratios;
         bool is_decided = false;
     };
@@ -96,7 +97,7 @@ private:
     void lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const;
     void lower(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const;
     bool place_numbers(const SplitStep& above, const SplitStep& below, double epsilon, double& scale);
-    // Direction add (split_sum.cpp): what of it is left for the parts of `remove`.
+    // Direction add (split_sum.cpp): whether a part is left that the parts of `remove` must place.
     enum class Below { nothing, unplaced, failed };
     Below place_add(std::vector<SplitStep>& steps, std::vector<double>& outer, double epsilon);
     bool place_frequent(std::vector<SplitStep> steps, double epsilon);
@@ -121,8 +122,8 @@ private:
     double gaussian_ = 0.0, count_ = 0.0, log_delta_ = 0.0;
     bool placed_ = false;
     ClosedPart closed_;
-    LossStep outer_;           // of `add`, above the least loss
-    double deviations_ = 0.0;  // deviations of the Gaussian steps beyond which they are not followed
+    LossStep outer_;           // the outer window of `add`, measured from the least loss
+    double deviations_ = 0.0;  // number of standard deviations up to which the Gaussian steps are followed
     std::vector<MeasureInversion> parts_;
 };
 

@@ -1,4 +1,4 @@
-// Split sums of ratios: what takes no transform, and sums with a light tail on a single line.
+// Split sums of ratios: the part that needs no transform, and sums with a light tail, for which a single line serves.
 #include <algorithm>
 #include <cmath>
 
@@ -7,24 +7,25 @@
 
 namespace renyi {
 
-// What takes no transform of a split sum of t ratios less 1, and bounds of what it misses. With loss = X - 1 (ratio) or
-// 1 - X (reversed_ratio), p and p' the masses of a window under the law of x and under that weighted by X, E[X] = 1:
+// The part of a split sum of t ratios less 1 that needs no transform, and bounds of what it misses. Let loss = X - 1
+// (ratio) or 1 - X (reversed_ratio), E[X] = 1. A window has mass p under the law of x and p' under the law weighted
+// by X:
 //
 //     ratio           a step in the outermost window carries the sum beyond x:
 //                     E[(S - x); any] = t (p' - p) (1-p)^(t-1) - x (1 - (1-p)^t),  since E[S] = 0
 //     reversed_ratio  the sum is beyond x where all steps are in the innermost window, unless that has a line:
 //                     E[(S - x); all] = p^(t-1) (t (p - p') - x p)
 //
-// Both are below E[(S - x)_+; same], the gap E[(x - S)_+; same] <= E[e^{s (x - S)}; same]/(e s) for every s > 0.
+// Both are below E[(S - x)_+; same], by the gap E[(x - S)_+; same] <= E[e^{s (x - S)}; same]/(e s) for every s > 0.
 
 namespace {
 
-// They affect width and time, not validity: every tilt gives a bound.
+// Tuning: these affect width and time, not validity, since every tilt gives a bound.
 constexpr double kLostTilts[] = {0.5, 1.0, 1.5, 3.0, 10.0, 30.0, 100.0, 400.0, 1500.0};
 constexpr double kFarTilt = 46.0;  // e^-46 of the mass at the level
 constexpr double kMostSmoothWork = 3e6;
 
-// The other mass of a window.
+// The law of the same window weighted by X, whose mass is p'.
 WindowedLaw weighted(const WindowedLaw& law) {
     SampledLoss other = law.law();
     other.pair = SampledPair::weighted_ratio;
@@ -51,7 +52,7 @@ bool SplitSum::find_closed_part_of_ratios(std::vector<SplitStep>& steps, double 
     WindowedLaw decisive(step.law, reversed ? step.base : step.jump);
     WindowedLaw other = weighted(decisive);
     if (!reversed) {
-        // With much noise that is nothing: E[(S - x)_+; any] <= E[X_1 + ... + X_t; any] <= t (p' + (t-1) p).
+        // With much noise this part is negligible: E[(S - x)_+; any] <= E[X_1 + ... + X_t; any] <= t (p' + (t-1) p).
         closed_.log_lost = std::log(t) + 1e-9 +
                            log_add(other.log_moment_bound(0.0), std::log(t) + decisive.log_moment_bound(0.0));
         if (closed_.log_lost < log_delta_ - kNothing) return true;
@@ -59,7 +60,7 @@ bool SplitSum::find_closed_part_of_ratios(std::vector<SplitStep>& steps, double 
     }
     if (!decisive.discretise(0.0, 0.0, target, 0.0) || !other.discretise(0.0, 0.0, target, 0.0)) return false;
     const WindowedNodes::Masses m = decisive.nodes().masses(), w = other.nodes().masses();
-    // Whatever the logarithm of the mass is.
+    // Relative errors: of the rounding, and of what the nodes miss.
     const double error = m.error + w.error + std::exp(decisive.log_node_error(0.0, std::log(m.mass))) +
                          std::exp(other.log_node_error(0.0, std::log(w.mass)));
     closed_.ratios = {m.mass, w.mass, error};
@@ -84,7 +85,7 @@ bool SplitSum::find_closed_part_of_ratios(std::vector<SplitStep>& steps, double 
         }
         return true;
     }
-    // Steps below the innermost level sum up to less than t - x: tilts against that.
+    // Steps below the innermost level sum up to less than t - x, so the tilts are multiples of 1/(t - x).
     const double threshold = t - x;
     closed_.log_gap = kInfinity;
     for (const double factor : kGapTilts) {
@@ -98,7 +99,7 @@ bool SplitSum::find_closed_part_of_ratios(std::vector<SplitStep>& steps, double 
     return true;
 }
 
-// Of reversed ratios: E[(S - x)_+; any step beyond the outermost level], by Chernoff's bound.
+// Bounds E[(S - x)_+; any step beyond the outermost level] of reversed ratios by Chernoff's bound.
 void SplitSum::bound_lost_ratios(const SplitStep& step, double x, double scale) {
     const LossStep& top = *step.base.begin();
     const double t = step.count;
@@ -117,7 +118,8 @@ void SplitSum::bound_lost_ratios(const SplitStep& step, double x, double scale) 
     }
 }
 
-// Many reversed ratios have a light tail: one line serves, with a window where nothing of the value is left.
+// Many reversed ratios have a light tail. One line serves, with a window beyond which the rest of the value is
+// negligible.
 bool SplitSum::place_single_line(double x) {
     const SampledStep& s = steps_.front();
     const double t = s.count, c = 1.0 / s.sigma, outer_steep = std::sqrt(2.0 * (124.0 - log_delta_));

@@ -62,7 +62,7 @@ double second_moment(const double* weight, const double* loss, std::size_t n, do
     return total(sum);
 }
 
-// sum weight (loss - mean)^2, and of what the sums of weight and of weight loss are off, for |tilt|.
+// sum weight (loss - mean)^2, and the errors of the sums of weight and of weight loss, for |tilt|.
 struct Spread {
     double second, error, mean_error;
 };
@@ -101,7 +101,7 @@ RENYI_INLINE Excess add_excess(const double* log_weight, const double* loss, con
             const double up = t < kFar ? (t > -708.0 ? t : -708.0) : kFar;
             const double down = -v < 700.0 ? (-v > -708.0 ? -v : -708.0) : 700.0;
             const ExpReduction e = reduce_exp(up), f = reduce_exp(down);
-            // Far out phi and expm1 are the exponential, which may overflow without its weight.
+            // Far out phi and expm1 equal the exponential, which may overflow without its weight.
             const double whole = lane_exp(log_weight[block + i] + t);
             const double phi = select(t < kFar, w * (phi_of(e) + (up - t)), whole);
             const double grown = select(t < kFar, w * expm1_of(e), whole);
@@ -110,7 +110,7 @@ RENYI_INLINE Excess add_excess(const double* log_weight, const double* loss, con
             const double term = phi + tilt * back, rise = v * grown + back, steep = __builtin_fabs(grown);
             value[i] += term;
             slope[i] += rise;
-            // phi to 16u, the rest to less; what a loss is off by its derivatives.
+            // phi has an error of 16u, the rest less; the error of a loss counts by the derivatives in it.
             const double relative = rounding[block + i] + additions + 40.0, off = loss_error[block + i];
             error[i] += relative * term + off * size * (steep + back_steep);
             slope_error[i] += relative * rise + off * (steep + size * __builtin_fabs(v) * (steep + w) + back_steep);
@@ -119,7 +119,7 @@ RENYI_INLINE Excess add_excess(const double* log_weight, const double* loss, con
     return {total(value), total(slope), total(error), total(slope_error)};
 }
 
-// Of a law with E[e^-L] = 1, or with E[L] = 0.
+// The excess of a law with E[e^-L] = 1, or with E[L] = 0 (centred).
 RENYI_MULTIVERSION
 Excess sum_excess(const double* log_weight, const double* loss, const double* rounding, const double* loss_error,
                   std::size_t n, double tilt) noexcept {
@@ -131,12 +131,12 @@ Excess sum_centred_excess(const double* log_weight, const double* loss, const do
     return add_excess<true>(log_weight, loss, rounding, loss_error, n, tilt);
 }
 
-// What a computed loss is off, absolutely, and the logarithm of the density. L+ rises with w by 1 - e^{least - L+} <=
-// min(1, L+ - least), and w is off by 2 |w| u, the logarithm by 6 |L+| u. Of two sides both are off by (7 + 2 (c |x| +
-// c^2/2)) u of themselves, and |L-| <= |least| where L+ decides.
+// Bounds the absolute errors of the computed losses and of the logarithm of the density. L+ rises with w at the rate
+// 1 - e^{least - L+} <= min(1, L+ - least). The error of w is 2 |w| u, that of the logarithm 6 |L+| u. With two sides,
+// each has an error of (7 + 2 (c |x| + c^2/2)) u of itself, and |L-| <= |least| where L+ decides.
 struct LossFacts {
     double c, least;               // |least|
-    bool two_sided, ratio, known;  // losses of which the error is known
+    bool two_sided, ratio, known;  // known: the errors of the losses are given
 };
 RENYI_MULTIVERSION
 void bound_losses(const LossFacts& law, const double* x, const double* v, std::size_t n, double* loss_error,
@@ -161,7 +161,7 @@ void bound_losses(const LossFacts& law, const double* x, const double* v, std::s
     for (std::size_t i = 0; i < n; ++i) rounding[i] = kBasic + x[i] * x[i] + loss_error[i];
 }
 
-// Adds log Phi(u), u = sign (v - level) scale, and what it is off: it changes with u by phi/Phi.
+// Adds log Phi(u), u = sign (v - level) scale, and its error: the derivative of log Phi in u is phi/Phi.
 struct StepAt {
     double level, scale, sign;  // scale = 1/width
 };
@@ -220,7 +220,7 @@ void WindowedNodes::fill(double first, double last, double step, double toleranc
     for (std::size_t i = 0; i < v_.size(); ++i) loss_[i] = law_.sign() * v_[i];
 }
 
-// Nodes whose loss is that of no output at all.
+// Merges the nodes whose loss is within the tolerance of the flat part of V: the least loss, or 0 with two sides.
 void WindowedNodes::merge_flat(double tolerance) {
     const double flat = law_.two_sided() ? 0.0 : law_.least();
     double top = -1e300, sum = 0.0, rounding = 0.0;
@@ -250,7 +250,7 @@ void WindowedNodes::merge_flat(double tolerance) {
     loss_error_.resize(n, 0.0);
 }
 
-// The weights of the tilted law times e^-top, which is returned.
+// Fills the weights of the tilted law times e^-top, and returns top.
 double WindowedNodes::tilt_weights(double tilt, double& sum) const {
     const std::size_t n = loss_.size();
     const double top = windowed::largest_exponent(log_weight_.data(), loss_.data(), n, tilt);
@@ -385,13 +385,13 @@ WindowedNodes::Rise WindowedNodes::rise() const noexcept {
 
 namespace {
 
-// They affect width and time, not validity.
+// Tuning: these affect width and time, not validity.
 constexpr double kMostNodes = 100000.0;
 constexpr double kBoundExcess = 2.0;   // nats, by which a bound of the moment is usually above it
-constexpr double kLargestShift = 6.0;  // of x, in standard deviations
+constexpr double kLargestShift = 6.0;  // of a line from the real axis, in standard deviations of x
 constexpr int kMostLines = 6;
-constexpr double kLonger = 1.03, kShorter = 0.97;        // steps worth another line
-constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};        // of the loss at which a window opens, above the least
+constexpr double kLonger = 1.03;                         // factor by which a step must be longer for another line
+constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};        // parts of the loss at which a window opens, above the least
 constexpr double kLeastOpening = 1.5, kLeastTail = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
 
@@ -424,7 +424,7 @@ struct LineStep {
     double step;
 };
 
-// The line that allows a longer step than its neighbours, from a given one on.
+// Returns the line that allows a longer step than its neighbours, searched from a given line on.
 template <class StepAt>
 LineStep longest_step(int start, int lowest, const StepAt& step_at) {
     LineStep best{start, step_at(start)};
@@ -443,7 +443,8 @@ LineStep longest_step(int start, int lowest, const StepAt& step_at) {
 
 }  // namespace
 
-// The angle that allows the longest step: growth is about y V sin(angle) and that of a shifted normal density.
+// Chooses the angle that allows the longest step. The integrand grows by about y V sin(angle) and with the shifted
+// normal density.
 double WindowedLaw::choose_step(double scale, double tilt, double y, double target, bool decay) {
     const double sigma = 1.0 / law_.c;
     const int lowest = first_rank_below(most_angle(kLargestShift));
@@ -479,14 +480,14 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
     if (const LossStep* falling = window_.falling())
         last = std::min(last, output_at(law_, falling->level + positive * falling->width * falling->width +
                                                   reach * falling->width));
-    // Where a rising step is closed there is nothing either.
+    // Nothing is left where a rising step is closed, either.
     for (const LossStep& step : window_)
         if (step.sign > 0.0)
             first = std::max(first, std::min(output_at(law_, step.level - reach * step.width), last - 1.0));
     const auto outside = [&](double from, double to) {
         return line_->log_bound(0.0, tilt, 0.0, {from, to, step_}) - scale;
     };
-    // At the other tilts, where the moments only bound something, half of the target will do.
+    // At the other tilts, where the moments serve only as bounds, half of the target is enough.
     const double others[] = {0.0, std::max(farthest, tilt)};
     const double moments[] = {log_moment_bound(others[0]), log_moment_bound(others[1])};
     const auto matters = [&](double from, double to) {
@@ -509,7 +510,7 @@ bool WindowedLaw::discretise_from(double scale, double tilt, double y, double ta
 }
 
 double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment) const {
-    // Where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
+    // Start where the growth of the rising window, (Im V/width)^2/2, costs half of what e^{-y Im V} gains.
     const LossStep& step =
         *std::find_if(window_.begin(), window_.end(), [](const LossStep& s) { return s.sign > 0.0; });
     const double opens = law_.is_ratio() || law_.two_sided() ? std::fabs(step.level) : step.level - law_.least();
@@ -526,13 +527,13 @@ double WindowedLaw::log_decay_by_cells(double tilt, double y, double log_moment)
     return std::min(result, log_decay_far(tilt, y, log_moment));
 }
 
-// Where the window opens among large losses, far beyond the branch points at odds of -1, only what it lets through is
-// moved, as far as it decays best: from an output on with odds e^v, v > 1, along the edge there and on Im x = a from
-// the edge on. With e = e^-v and theta = c a,
+// Bounds the decay where the window opens among large losses, far beyond the branch points at odds of -1. Only the part
+// that the window lets through is moved, as far as it decays best: from an output on with odds e^v, v > 1, along the
+// edge there and on Im x = a from the edge on. With e = e^-v and theta = c a,
 //     theta/(1 + e) <= Im V <= theta/(1 - e),   V - d <= Re V <= V,   d = log((1 + e)/(1 - e)),
 // |Phi(u + i v)| <= e^{v^2/2} Phi(u), and d moves a falling step by d/width: log Phi grows by at most d/width times
-// 1 + |u|. Below the edge, where next to nothing is let through, nothing is moved. The exponent on the edge is convex
-// in theta.
+// 1 + |u|. Below the edge, where the window lets next to nothing through, nothing is moved. The exponent on the edge is
+// convex in theta.
 double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) const {
     if (law_.is_ratio() || law_.two_sided() || law_.group) return 0.0;
     const double c = law_.c, least = law_.least(), weighted = law_.weighted() ? 1.0 : 0.0;
@@ -554,7 +555,7 @@ double WindowedLaw::log_decay_far(double tilt, double y, double log_moment) cons
         const double growth = 0.5 * (1.0 / (c * c) + turned * turned * squares);
         const double theta = 0.5 * y * least_turned / growth, a = theta / c;
         const double moved = theta * (theta * growth - y * least_turned) + std::max(-slope, 0.0) * d;
-        const double about = 1e-6 * (1.0 + x * x);  // what the edge is off
+        const double about = 1e-6 * (1.0 + x * x);  // the error of the edge
         double on_edge = (weighted + slope) * edge + std::max(-slope, 0.0) * d - 0.5 * x * x + about;
         double falling = 0.0, steeper = 0.0;
         for (const LossStep& s : window_) {
@@ -605,7 +606,7 @@ double WindowedLaw::missed() const {
 WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
     const WindowedMoment plain = nodes_.moment(tilt);
     if (left_out == nullptr) return plain;
-    if (left_out->from_least) {  // the sum is off by as much as E_0[W] besides
+    if (left_out->from_least) {  // the sum has the error of E_0[W] besides
         WindowedMoment m = nodes_.moment_by_rise(tilt, plain, *left_out);
         const auto [of_mass, of_reverse] = missed_parts();
         const double slope = law_.sign() * tilt + (law_.weighted() ? 1.0 : 0.0);
@@ -616,9 +617,9 @@ WindowedMoment WindowedLaw::moment(double tilt, const LeftOut* left_out) const {
         return m.error < plain.error ? m : plain;
     }
     WindowedMoment m = nodes_.moment_by_excess(tilt, plain, *left_out);
-    // With Q the sum over the nodes and E the expectation, it is off by Q - E of e^{t L} - (1 + t) + t e^-L where the
-    // plain moment is off by that of e^{t L}; its mean by Q - E of L e^{t L} - 1 + e^-L. Of ratios, with -t L and -L,
-    // |L| <= 1 + (1 + V), in place of the last terms.
+    // Let Q be the sum over the nodes and E the expectation. The error of this moment is Q - E of e^{t L} - (1 + t) +
+    // t e^-L, that of the plain moment is Q - E of e^{t L}. The error of the mean is Q - E of L e^{t L} - 1 + e^-L. For
+    // ratios -t L and -L, |L| <= 1 + (1 + V), replace the last terms.
     const auto [of_mass, of_reverse] = missed_parts();
     const double size = std::max(std::fabs(tilt), 1.0);
     const double more = ((1.0 + size) * of_mass + size * of_reverse) * std::exp(-m.value) * (1.0 + 1e-9);

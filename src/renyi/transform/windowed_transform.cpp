@@ -11,8 +11,8 @@ namespace renyi::windowed {
 
 namespace {
 
-// d = loss - mean and the weights over their sum, with sums of their errors in u: of weight |e^{i y d} - 1 - i y d| it
-// is y^2 quadratic, or constant and y linear.
+// Fills d = loss - mean and the weights over their sum, and sums their errors in u. The error of weight
+// |e^{i y d} - 1 - i y d| is y^2 quadratic, or constant plus y linear.
 struct NodeArrays {
     const double *weight, *loss, *rounding, *loss_error;
 };
@@ -21,7 +21,7 @@ struct Centre {
 };
 struct TransformErrors {
     double quadratic, linear, constant;
-    double moved;  // of weight e^{i y d}: constant and y moved
+    double moved;  // the error of weight e^{i y d} is constant plus y moved
 };
 RENYI_MULTIVERSION
 TransformErrors centre(const NodeArrays& nodes, std::size_t n, const Centre& at, double* weight, double* d) noexcept {
@@ -80,7 +80,7 @@ void turn_block(const double* weight, const double* d, std::size_t n, double y, 
     im = total(sum_im);
 }
 
-// Rows j = 0 ... kLanes - 1 of cos j step d - 1 and sin j step d, and their weighted sums.
+// Fills rows j = 0 ... kLanes - 1 with cos j step d - 1 and sin j step d, and their weighted sums.
 RENYI_MULTIVERSION
 void turn_rows(const double* weight, const double* d, std::size_t n, double step, double* cosine, double* sine,
                double* re, double* im) noexcept {
@@ -231,9 +231,9 @@ void WindowedTransform::whole(double first, double* re, double* im) const {
 
 namespace {
 
-// u: of cos - 1 and sin at both angles 6 + 4|t|, of the angles 3|t|, of the products 20; all in |t| where that is
-// small. To them come the additions of the block, of its rows, of their products and of the mean, each of parts below 2
-// and |t|.
+// Errors in u: 6 + 4|t| of cos - 1 and sin at both angles, 3|t| of the angles, 20 of the products; all in |t| where |t|
+// is small. The additions of the block, of its rows, of their products and of the mean add to them, each of parts below
+// 2 and |t|.
 constexpr double kTurned = 32.0, kTurnedByAngle = 8.0, kTurnedSmall = 48.0;
 
 }  // namespace
@@ -261,13 +261,13 @@ struct DecayStep {
     const double *argument, *log_cdf;  // u_0 and log Phi(u_0) at the nodes
 };
 
-// Sum of weight (e^E - 1), E the logarithm of what the modulus of the integrand is on the line Im x = a against that on
-// the axis, for all ordinates beyond y. With p the posteriors of the sampled components in e^{L+} and e^{L-},
+// The sum of weight (e^E - 1), where E is the logarithm of the modulus of the integrand on the line Im x = a over that
+// on the axis, for all ordinates beyond y. With p the posteriors of the sampled components in e^{L+} and e^{L-},
 // m and arg the modulus and argument of 1 + p (e^{i theta} - 1):
 //     E = a^2/2 + weighted log m_+ + slope (log m_+ - log m_-) - y (arg_+ + arg_-) + windows,
 // and for every step of the window, at u + i v against u_0:  v^2/2 + log Phi(u) - log Phi(u_0).
-// Of a group log m_+, log m_- and the sum of the arguments are known. Of ratios p = 1 + V is multiplied by e^{i theta}:
-// Re V moves by -p (1 - cos theta), Im V is p sin theta.
+// For a group log m_+, log m_- and the sum of the arguments are given. For ratios p = 1 + V is multiplied by
+// e^{i theta}: Re V moves by -p (1 - cos theta), Im V is p sin theta.
 template <LossShape kShape>
 RENYI_INLINE double add_decay(const double* weight, const double* above, const double* below, const double* argument,
                               std::size_t n, const DecayLine& at, const DecayStep* steps, int count) noexcept {
@@ -415,7 +415,7 @@ double DecayByNodes::mean_decay(double y, double angle) const {
 }
 
 double DecayByNodes::log_bound(double y) const {
-    // The best shift is near y E[p]/sigma while that is small.
+    // The best shift is near y E[p]/sigma while this is small.
     double angle = std::min(highest_, y * law_.c * law_.c * mean_posterior_ + 1e-6);
     double best = mean_decay(y, angle);
     for (const double factor : {1.7, 0.6}) {

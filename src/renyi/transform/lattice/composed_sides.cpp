@@ -29,7 +29,8 @@ double times_exp(double value, double exponent) noexcept {
 
 }  // namespace
 
-// In double-double arithmetic: an epsilon moved by 2^-95 of the largest term would have exactly this place.
+// The place is found in double-double arithmetic: an epsilon moved by 2^-95 of the largest term would have exactly this
+// place.
 ComposedLoss::Place ComposedLoss::place_of(double epsilon) const noexcept {
     const DoubleDouble target = DoubleDouble{epsilon, 0.0} - offset;
     const auto distance = [&](std::int64_t node) { return (exactly(node) * step - target).hi; };
@@ -58,7 +59,7 @@ double ComposedLoss::delta(double epsilon, Side end) const {
         std::ldexp(static_cast<double>(log_scale - static_cast<Int128>(tilt.numerator) * place.start), -tilt.bits);
     const WeightedSum sum =
         place.start < window.end() ? law->sum_from(place.start, place.distance) : WeightedSum{0.0, 0.0};
-    // Weights are relative to the first node above epsilon; the bound of what lies outside to epsilon itself.
+    // Weights are relative to the first node above epsilon, the bound of the mass outside to epsilon itself.
     const double lift = slope * place.distance;
     const double far = times_exp(outside * largest_weight(slope), exponent + lift);
     const double lost = (times_exp(sum.error, exponent) + far) *
@@ -72,7 +73,7 @@ double ComposedLoss::delta(double epsilon, Side end) const {
             bound += std::exp(std::min(left_out->log_factor - left_out->slope * epsilon, 1.0)) * (1.0 + 0x1p-40);
         if (sum.value > 0.0 || lost > 0.0) bound += kTiny;
         bound *= 1.0 + 8.0 * kUnitRoundoff;
-        return bound < 1.0 ? bound : 1.0;  // NaN, out of reach of this tilt, says nothing
+        return bound < 1.0 ? bound : 1.0;  // NaN, out of reach of this tilt, gives no bound
     }
     const double kept = value * (1.0 - error) - lost - kTiny;
     return std::min((infinite + (kept > 0.0 ? kept : 0.0)) * (1.0 - 8.0 * kUnitRoundoff), 1.0);
@@ -80,7 +81,7 @@ double ComposedLoss::delta(double epsilon, Side end) const {
 
 namespace {
 
-// What exponents cut at -708 hide is less than this for each node, and so is what tilted weights have lost.
+// kHidden bounds what exponents cut at -708 hide at each node, kLost what tilted weights have lost.
 constexpr double kHidden = 1e-300, kLost = 0x1p-950;
 
 // Bounds the log of the sum of a[i] e^(slope (first + step i)) from above; -inf without mass.
@@ -115,7 +116,7 @@ double mass_beyond(const std::vector<TiltedPart>& parts, std::int64_t lowest, st
         size += count * (std::fabs(sum) + std::fabs(top));
     }
     const double distance = s * static_cast<double>(node - lowest);
-    // Without outcomes all in the bulk, where there are any: prod (b + r)^count - prod b^count grows with b and r.
+    // Outcomes all in the bulk are left out, where there are any: prod (b + r)^count - prod b^count grows with b and r.
     double exponent = log_whole - distance;
     if (excess < 1.0) exponent = log_bulk - distance + excess + std::log(-std::expm1(-excess));
     exponent += 16.0 * kUnitRoundoff * (std::fabs(distance) + size);
@@ -138,9 +139,9 @@ namespace {
 
 constexpr std::int64_t kSmallestWindow = 1 << 13;  // below it a transform of all nodes is quick
 constexpr std::int64_t kLargestWindow = std::int64_t{1} << 40;
-constexpr double kSteepest = 50.0;  // exponent from node to node; more makes what lies between them overflow
+constexpr double kSteepest = 50.0;  // largest exponent from node to node; more makes values between nodes overflow
 
-// What both sides have in common.
+// The data that both sides share.
 struct Setting {
     const LossLayout& layout;
     Tilt tilt;
@@ -156,7 +157,7 @@ struct TiltedSide {
     Int128 log_scale = 0;
 };
 
-// So many bits that theta times any index, and the scales, are exact.
+// The tilt with so many bits that theta times any index, and the scales, are exact.
 Tilt tilt_for(double theta, std::int64_t longest) {
     const double biggest = std::max(2000.0, theta * static_cast<double>(longest));
     const int bits = 51 - static_cast<int>(std::ceil(std::log2(4.0 * biggest)));
@@ -180,7 +181,7 @@ Setting setting_of(const LossLayout& layout, const TiltWindow& reach, double lim
     return s;
 }
 
-// Masses e^(theta i - c), i = 0, 1, ... with a c that makes the sum about 1, and hardly more.
+// The masses times e^(theta i - c), i = 0, 1, ..., with a c that makes the sum about 1, and hardly more.
 TiltedSide tilted_side(const Setting& s, const NodeLaws& laws, Side side) {
     TiltedSide found;
     const double theta = s.tilt.theta(), slope = theta / s.layout.step();
@@ -206,10 +207,10 @@ TiltedSide tilted_side(const Setting& s, const NodeLaws& laws, Side side) {
     return found;
 }
 
-constexpr double kAlike = 1e-10;  // relative, of compositions of both sides that are made once
+constexpr double kAlike = 1e-10;  // relative difference of the sides below which one composition serves both
 
-// How much less, relatively, a composition's masses from below are than those from above, at most: with 1 - r of a
-// node, 1 - (1 - r)^count. Where a lattice holds all atoms that is the rounding of their masses.
+// Bounds the relative difference of a composition's masses from below and from above: where the ratio at a node is
+// 1 - r, it is 1 - (1 - r)^count. Where a lattice holds all atoms it comes from the rounding of their masses.
 double apart(const LossLayout& layout) {
     double log_share = 0.0;
     for (std::size_t i = 0; i < layout.pairs().size(); ++i) {

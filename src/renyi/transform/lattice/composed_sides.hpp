@@ -14,18 +14,18 @@
 
 namespace renyi::lattice {
 
+// Outcomes all in the bulk add at most e^(log_factor - slope epsilon) to delta.
+struct LeftOut {
+    double log_factor, slope;
+};
+
 // delta(epsilon) from the tilted law of one side of a composition.
 //
 //     delta(epsilon) = infinite + e^(log_scale - theta start) * sum of weights(k) masses(start + k),
 //
 // start the first node above epsilon and weights(k) = (1 - e^-x) e^(-theta k), x the distance to epsilon: a sum of
-// non-negative terms. The bound adds, or subtracts, the errors of the masses times the sum of the weights, and the mass
-// that the window does not hold or holds twice times the largest weight.
-// What outcomes all in the bulk give to delta is at most e^(log_factor - slope epsilon).
-struct LeftOut {
-    double log_factor, slope;
-};
-
+// non-negative terms. The bound adds, or subtracts, the errors of the masses times the sum of the weights, and the
+// largest weight times the mass that the window does not hold or holds twice.
 struct ComposedLoss {
     Side side;
     double step;
@@ -40,7 +40,7 @@ struct ComposedLoss {
     double infinite, drift;
     std::optional<LeftOut> left_out;
 
-    // The bound of delta(epsilon) on this side; of its own delta from below or above.
+    // The bound of delta(epsilon) on this side. With `end`, a bound of this side's own delta from below or above.
     double delta(double epsilon) const { return delta(epsilon, side); }
     double delta(double epsilon, Side end) const;
 
@@ -65,7 +65,7 @@ struct ComposedSides {
     ComposedLoss upper;
     std::optional<ComposedLoss> lower;
     double gap;      // where there is no lower side: about how much log delta is too large
-    double epsilon;  // that the tilt is for
+    double epsilon;  // for which the tilt was chosen
 
     double lower_delta(double epsilon) const;
     Bracket delta(double epsilon) const { return {lower_delta(epsilon), upper.delta(epsilon)}; }
@@ -73,8 +73,8 @@ struct ComposedSides {
     std::int64_t nodes() const noexcept { return upper.law->nodes(); }
 };
 
-// Composes both sides, or the upper one alone, on a window that holds all but a negligible tilted mass. `drift` is what
-// merging parts may have moved their loss.
+// Composes both sides, or the upper one alone, on a window that holds all but a negligible tilted mass. `drift` bounds
+// how far merging parts may have moved their loss.
 ComposedSides compose_sides(const LossLayout& layout, TiltChoice choice, const CompositionGoal& goal, double drift,
                             FourierTransform& fourier);
 

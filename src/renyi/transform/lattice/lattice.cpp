@@ -1,13 +1,14 @@
 // From above, a span between two nodes is shared between them so that both masses are kept (Doroshenko, Ghazi, Kamath,
-// Kumar, Manurangsi 2022, arXiv 2207.04380, "connect the dots"): (p - e^{e_i} q)/(1 - e^-h) to the upper one. A longer
-// one is shared between its own ends first.
+// Kumar, Manurangsi 2022, arXiv 2207.04380, "connect the dots"): (p - e^{e_i} q)/(1 - e^-h) goes to the upper node. A
+// longer span is shared between its own ends first.
 //
-// From below, what a span holds is merged and handed to one of the two nodes around it, and then Q is raised. The node
-// e_i may keep masses (p, q) if p >= e^{e_i} q. Handed down from a distance d above a node, the mass p brings it the
-// surplus p (1 - e^-d); handed up from h - d below the next, it costs that p (e^{h-d} - 1). The shares are such that
-// every node's surplus is hardly more than 0, so that only the variance inside the cells is lost.
+// From below, the mass of a span is merged and handed to one of the two nodes around it, and then Q is raised. The node
+// e_i may keep masses (p, q) if p >= e^{e_i} q. Handed down from a distance d above a node, the mass p brings the node
+// the surplus p (1 - e^-d); handed up from h - d below the next node, it costs that node p (e^{h-d} - 1). The shares
+// are such that every node's surplus is hardly more than 0, so that only the variance inside the cells is lost.
 //
-// Errors. Losses wrong by e at most move labels, which is `drift`, and distances to nodes: 2e/h more of a share.
+// Errors. Losses with errors of at most e move labels, which `drift` counts, and distances to nodes, which adds 2e/h to
+// a share.
 #include "renyi/transform/lattice/lattice.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ namespace {
 constexpr double kOnEdge = 1e-6;  // of a half-cell: so much of it may lie beyond its edge
 constexpr double kFew = 6.0;      // half-cells, on which a loss is nearly linear
 
-// Where losses lie among the nodes, and the sums made there.
+// Finds where losses lie among the nodes, and sums their masses there.
 class Nodes {
 public:
     explicit Nodes(const Lattice& lattice)
@@ -111,7 +112,7 @@ public:
     double infinite = 0.0;
 
 private:
-    // Between node i and the next, what was `apart` already; beyond the last node the next is at infinity.
+    // Shares the mass between node i and the next; `apart` is its spread so far. After the last node comes infinity.
     void share(std::int64_t i, double loss, double mass, double error, double apart) {
         if (i < 0) return nodes.add(0, mass);
         const double rise = error - lane_expm1(std::min(nodes.loss(i) - loss, 0.0));
@@ -202,7 +203,7 @@ private:
         }
     }
 
-    std::vector<HalfCell> above_, below_;  // of node i, and of node i + 1, at i + 1
+    std::vector<HalfCell> above_, below_;  // at index i + 1: above node i, and below node i + 1
 };
 
 }  // namespace
@@ -242,7 +243,7 @@ constexpr std::size_t kBlock = 256;
 RENYI_INLINE double larger(double a, double b) noexcept { return a > b ? a : b; }
 RENYI_INLINE double smaller(double a, double b) noexcept { return a < b ? a : b; }
 
-// add(i, lane) for start <= i < stop, in blocks of lanes.
+// Calls add(i, lane) for start <= i < stop, in blocks of lanes.
 template <class Add>
 RENYI_INLINE void in_lanes(std::size_t start, std::size_t stop, const Add& add) noexcept {
     std::size_t i = start;

@@ -1,4 +1,4 @@
-// Two discrete losses on the nodes offset + step * i of a lattice: one that dominates a pair, one that it dominates.
+// Two discrete losses on the nodes offset + step * i of a lattice: one dominates a pair, the pair dominates the other.
 //
 // Both replace H(E) = E_P[(1 - E e^-L)_+] by a function of the same form with its kinks at lattice points, H+ >= H >=
 // H- for every E > 0. For a composition condition on the other losses: delta = E[H(E / e^(their sum))], so that such
@@ -29,14 +29,14 @@ struct LatticePair {
     Lattice lattice;
     std::vector<double> upper, lower;  // of H+ and H-
     double upper_infinite, lower_infinite, drift;
-    double beyond;  // of upper_infinite: losses above the last node
-    // Of the losses that make up each mass of H+: the mass times the mean of (loss - low) (high - loss), between the
-    // two nodes that they are shared by. About how far H+ is from H.
+    double beyond;  // the part of upper_infinite from losses above the last node
+    // For the losses that make up each mass of H+: the mass times the mean of (loss - low) (high - loss), low and high
+    // the two nodes that share them. It tells roughly how far H+ is from H.
     std::vector<double> spread;
 };
 
-// What lies above the last node goes to infinity in H+ and to the last node in H-; what lies below the first one to the
-// first node in H+, and is dropped in H-.
+// Losses above the last node go to infinity in H+ and to the last node in H-. Losses below the first node go to the
+// first node in H+ and are dropped in H-.
 LatticePair discretise(const Pair& pair, const Lattice& lattice);
 
 // Sums over the nodes of a lattice, vectorised, with the same bits on every instruction set.
@@ -46,7 +46,7 @@ LatticePair discretise(const Pair& pair, const Lattice& lattice);
 // the error of its terms.
 constexpr double kSumError = 24.0 * kUnitRoundoff;
 
-// Where log_mass + t loss is largest.
+// The largest exponent log_mass + t loss, and the loss where it is reached.
 struct TiltedPeak {
     double exponent, loss;
 };
@@ -65,8 +65,8 @@ void tilted_weights(const double* masses, std::size_t n, double theta, double ce
 
 double sum_of(const double* a, std::size_t n) noexcept;  // a >= 0
 
-// Sum of a[i] e^(slope (first + step i) - top), a >= 0. An exponent below -708 counts as that: the sum is not too
-// small.
+// The sum of a[i] e^(slope (first + step i) - top), a >= 0. An exponent below -708 counts as -708, so that the sum is
+// not too small.
 double exponential_sum(const double* a, std::size_t n, double slope, double first, double step, double top) noexcept;
 
 // Sums of a[i] w[i] and a[i] v[i] for n <= 256, to 22 u of the sums of the moduli.

@@ -12,10 +12,10 @@ namespace renyi::lattice {
 
 namespace {
 
-constexpr double kBeside = 0x1p-16;  // of a span: a cut as near to an end is met only after others
+constexpr double kBeside = 0x1p-16;  // part of a span: a cut so near to an end is made only after other cuts
 constexpr double kNextTo = 0x1p-12;  // relative to a loss; far more than a cut of a wide span may miss
 
-// Cuts at equally spaced losses alone, unless they are as good as an end.
+// Cuts at equally spaced losses only, unless they are as good as an end.
 auto cuts_at(double first, double last, int count) {
     const double step = last > first ? (last - first) / count : 1.0, most = last > first ? count : 0;
     const double least = 8.0 * kUnitRoundoff * std::max(std::fabs(first), std::fabs(last));
@@ -28,9 +28,10 @@ auto cuts_at(double first, double last, int count) {
     });
 }
 
-// A span above epsilon gives p (1 - e^(epsilon - mean)), from either side. Around epsilon it is bounded from below by
-// its mean's value, and from above by what it gives from its lower end, and by the share of p at its higher end. Losses
-// are wrong by e: the value lies between those at epsilon - e and epsilon + e, and lower ends and means are 2e closer.
+// A span above epsilon contributes p (1 - e^(epsilon - mean)) on either side. A span around epsilon contributes at
+// least the value at its mean. It contributes at most its value from its lower end, and at most the share of p at its
+// higher end. Losses have an error e: the value lies between those at epsilon - e and epsilon + e, and lower ends and
+// means are 2e closer.
 double of_span(const Span& span, double epsilon, double error, Side side) noexcept {
     epsilon += side == Side::upper ? -error : error;
     if (epsilon >= span.high) return 0.0;
@@ -72,8 +73,8 @@ private:
 
 }  // namespace
 
-// A cut is only nearly met, and losses are only nearly right: what is below epsilon and may be above it must not have
-// much mass, so that there is another cut next to it.
+// Cuts and losses are only approximate: losses that are below epsilon and may be above it must not have much mass, so
+// there is another cut next to epsilon.
 Bracket single_delta(const Pair& pair, double epsilon, double drift) {
     const SpanBounds spans(pair, cuts_at(epsilon - kNextTo * std::fabs(epsilon), epsilon, 1));
     return {spans.bound(epsilon, drift, Side::lower), spans.bound(epsilon, drift, Side::upper)};
@@ -119,7 +120,7 @@ GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts) {
     if (gaussians == 1) {
         merged.parts.push_back({last, 1});
     } else if (gaussians > 1) {
-        // The root is right to 2 u; the loss mu v at v deviations from the middle moves with it.
+        // The root has an error of 2 u; the loss mu v at v deviations from the middle moves with it.
         const double mu = std::sqrt(squares.hi);
         merged.parts.push_back({gaussian_noise(mu), 1});
         merged.drift = 2.0 * kUnitRoundoff * mu * (kReach + 2.0 * mu);
@@ -129,18 +130,18 @@ GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts) {
 
 namespace {
 
-// All but kRounding affect width and time, not validity.
+// Tuning: all but kRounding affect width and time, not validity.
 constexpr std::size_t kKept = 4;
 constexpr int kTurns = 4;
 constexpr std::int64_t kNodes = 2048, kFewNodes = 512;  // of the coarse lattice
-constexpr double kFewer = 1e-3;                         // relative width from which few nodes do
+constexpr double kFewer = 1e-3;                         // relative width from which few nodes are enough
 constexpr double kPoor = 0.01;                          // relative width beyond which lattices are made anew
 constexpr double kExact = 1e-6;                         // relative width, at most, of lattices that hold all atoms
-constexpr double kClose = 1e-13;                        // of the ends of epsilon, relative
-constexpr double kRelevant = 1e-3;                      // of delta: likelier losses matter
+constexpr double kClose = 1e-13;                        // relative accuracy of the ends of epsilon
+constexpr double kRelevant = 1e-3;                      // part of delta: losses likelier than this matter
 constexpr double kRounding = kSystemError + 2.0 * kUnitRoundoff;
 
-// The same number of nodes on the losses that are likely enough to matter beside delta, about.
+// The layout with about the same number of nodes on the losses that are likely enough to matter beside delta.
 LossLayout relevant_at(const LossLayout& layout, double delta) {
     const OwnedLaws laws = layout.laws(Side::upper);
     std::vector<LossRange> ranges;
@@ -170,7 +171,7 @@ Bracket epsilon_of(const ComposedSides& sides, double delta) {
     const auto above = [&sides](double epsilon) { return sides.upper.delta(epsilon); };
     const auto below = [&sides](double epsilon) { return sides.lower_delta(epsilon); };
     const double stride = sides.upper.step * static_cast<double>(sides.upper.window.size) / 1024.0;
-    // delta(epsilon) >= 1 - e^epsilon gives the first where the lattice gives nothing.
+    // delta(epsilon) >= 1 - e^epsilon gives the lower end where the lattice gives none.
     const double floor = std::log1p(-delta) - kRounding;
     const double low = log_crossing(below, delta, sides.epsilon, stride, kClose).low;
     return {std::max(low, floor), log_crossing(above, delta, sides.epsilon, stride, kClose).high};
@@ -241,7 +242,7 @@ Bracket LossComposition::composed_delta(double epsilon, FourierTransform& fourie
 }
 
 Bracket LossComposition::epsilon(double delta, FourierTransform& fourier, double known) {
-    if (known > 0.0 && delta < 1.0 && !alone() && !rough_) {  // delta there tells whether it is enough
+    if (known > 0.0 && delta < 1.0 && !alone() && !rough_) {  // delta at `known` tells whether it is enough
         LossComposition& first = scout() != nullptr ? *scout() : *this;
         if (first.delta(known, fourier).upper <= delta) return {-kInfinity, known};
     }
@@ -265,7 +266,7 @@ Bracket LossComposition::epsilon(double delta, FourierTransform& fourier, double
 Bracket LossComposition::composed_epsilon(double delta, Bracket best, FourierTransform& fourier) {
     for (int turn = 0; turn < kTurns; ++turn) {
         if (is_found(best) && is_tight(best, delta)) break;
-        if (turn > 0 && finest_width_ > rtol_ && is_near(best)) break;  // at the cap another tilt tells no more
+        if (turn > 0 && finest_width_ > rtol_ && is_near(best)) break;  // at the cap another tilt is no better
         const double middle = 0.5 * (best.lower + best.upper);
         double at = middle;
         if (turn == 0 && !is_near(best)) {
@@ -280,7 +281,7 @@ Bracket LossComposition::composed_epsilon(double delta, Bracket best, FourierTra
     return best;
 }
 
-// Whether the last tilt serves all of it.
+// Whether the last tilt serves the whole bracket.
 bool LossComposition::is_near(Bracket epsilons) const {
     if (solved_.empty()) return false;
     const ComposedLoss& side = solved_.front().upper;
@@ -295,7 +296,8 @@ bool LossComposition::is_tight(Bracket epsilons, double delta) const {
 }
 
 const ComposedSides& LossComposition::solve(double epsilon, FourierTransform& fourier) {
-    // Where a lattice holds all atoms, width costs nothing, and what is cut off for it may tell of one epsilon alone.
+    // Where a lattice holds all atoms, a small width costs nothing, and a cut made for a larger one may suit one
+    // epsilon alone.
     const double rtol = coarse_layout().exact() ? std::min(rtol_, kExact) : rtol_;
     const CompositionGoal goal{epsilon, rtol, max_points_, upper_only_};
     std::optional<ComposedSides> sides = solve_again(goal, fourier);
@@ -305,7 +307,7 @@ const ComposedSides& LossComposition::solve(double epsilon, FourierTransform& fo
     return solved_.front();
 }
 
-// On the lattices of the last epsilon, which mostly do for another one nearby.
+// Composes on the lattices of the last epsilon, which mostly serve an epsilon nearby as well.
 std::optional<ComposedSides> LossComposition::solve_again(const CompositionGoal& goal, FourierTransform& fourier) {
     if (!finest_) return {};
     const OwnedLaws laws = finest_->laws(Side::upper);
@@ -321,7 +323,7 @@ ComposedSides LossComposition::solve_anew(const CompositionGoal& goal, FourierTr
     auto [choice, layout] = refined(coarse_layout(), goal);
     ComposedSides sides = compose_sides(layout, choice, goal, merged_.drift, fourier);
     double width = sides.relative_width(goal.epsilon);
-    // The moment functions agree; where that says too little of delta, go on from the result.
+    // The moment functions agree. Where delta is still too wide, refine the step from the width found.
     for (int turn = 0; turn < 2; ++turn) {
         const bool coarsened = sides.upper.step > layout.step();  // a finer step does not fit a window
         if (width <= rtol_ || layout.exact() || layout.final() || coarsened || sides.nodes() > max_points_ / 4) break;
@@ -346,7 +348,7 @@ const LossLayout& LossComposition::coarse_layout() {
     return *coarse_;
 }
 
-// About epsilon(delta), from the coarse lattices: Newton's method, as the tilt is -d log delta/d epsilon, about.
+// Estimates epsilon(delta) from the coarse lattices by Newton's method: the tilt is about -d log delta/d epsilon.
 double LossComposition::guess(double delta) {
     const OwnedLaws laws = relevant_at(coarse_layout(), delta).laws(Side::upper);
     double high = 0.0;
@@ -365,21 +367,22 @@ double LossComposition::guess(double delta) {
     return at;
 }
 
-// Pairs that are known by one above and one below: two compositions. Roughly at first, as mostly they are far apart;
-// finely where what lattices leave is not little beside what the pairs do.
+// Pairs that are known by one pair above and one below take two compositions. These are rough at first, as the two
+// sides are mostly far apart, and fine where the width from the lattices is not little beside the distance of the
+// sides.
 
 namespace {
 
-// They affect width and time, not validity.
+// Tuning: these affect width and time, not validity.
 constexpr double kScout = 0.01;  // relative width of a first look where something is known to be enough
 constexpr std::int64_t kScoutPoints = 1 << 15;
 constexpr double kRough = 1e-3;       // relative width above, which is the answer where the other side is far off
 constexpr double kRoughBelow = 1e-2;  // relative width below
 constexpr double kMiddle = 3e-4;      // relative width above, of the second look
 constexpr double kFineBelow = 1e-4;   // relative width below, of the second and third look
-constexpr double kMostBelow = 0.5;    // of the bracket: what of it lattices may make below, for no finer ones
-constexpr double kMoreApart = 3.0;    // times that: the distance of the sides beside which it is little
-constexpr double kApart = 0.05;       // relative distance of the sides beside which it is little
+constexpr double kMostBelow = 0.5;    // part of the bracket from the lattices below, up to which no finer ones are made
+constexpr double kMoreApart = 3.0;    // times kMiddle: distance of the sides beside which kMiddle is little
+constexpr double kApart = 0.05;       // relative distance from which the sides are far apart
 
 bool is_within(Bracket b, double rtol) noexcept { return b.upper - b.lower <= rtol * b.upper; }
 bool is_part(Bracket below, Bracket all) noexcept {
@@ -405,7 +408,7 @@ void LossComposition::compose_apart(const std::vector<CountedPair>& parts) {
         finest_below_ = std::make_unique<LossComposition>(one_side_of(parts, Side::lower), rtol_, max_points_);
 }
 
-// Of the upper sides, where there is something to be saved by it.
+// A rough composition of the upper sides, or null where it saves nothing.
 LossComposition* LossComposition::scout() {
     std::call_once(scouted_, [this] {
         if (rtol_ >= 0.1 * kScout || upper_only_ || merged_.parts.empty() || alone()) return;
@@ -431,7 +434,7 @@ Bracket LossComposition::Sides::epsilon(double delta, FourierTransform& fourier)
     return {std::min(below->epsilon(delta, fourier).lower, most), most};
 }
 
-// Often recognised at tilts that are far off, for which delta would have to be composed anew.
+// Compositions at tilts that are far off often show the distance, which saves composing delta anew.
 bool LossComposition::Sides::are_apart(double epsilon, FourierTransform& fourier) const {
     const double most = above->delta(epsilon, fourier).upper;
     return below->known_delta(epsilon).upper < (1.0 - kApart) * most || is_apart(delta(epsilon, fourier));

@@ -2,10 +2,11 @@
 // several pairs, in one direction.
 //
 // One use alone is a sum over spans. Otherwise the loss is discretised from both sides with one step, chosen so that
-// the log moment functions of the two sides differ by less than `rtol` at the tilt, and composed by FFT; the results
-// enclose delta whatever was chosen. Results are kept: questions nearby are answered from them.
+// the log moment functions of the two sides differ by less than `rtol` at the tilt, and composed by FFT. The results
+// enclose delta whatever the step. Results are kept and answer questions nearby.
 //
-// Of pairs that are known by two each side is composed by itself, roughly where the two are far apart.
+// Where a pair is known by one pair above and one below, each side is composed by itself, and only roughly where the
+// two sides are far apart.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +25,14 @@
 
 namespace renyi::lattice {
 
-// Where a bound of delta(epsilon), falling, crosses a given delta.
-// curve(low) > delta >= curve(high), as near as `close` relative. An end that is not found is infinite.
+// Where a falling bound of delta(epsilon) crosses a given delta: curve(low) > delta >= curve(high), with ends as near
+// as `close`, relative to their size. An end that is not found is infinite.
 struct Crossing {
     double low, high;
 };
 
-// A point where a lower bound exceeds delta is below epsilon(delta), one where an upper bound does not is above it,
-// wherever they were found.
+// A point where a lower bound exceeds delta is below epsilon(delta), and a point where an upper bound does not exceed
+// delta is above epsilon(delta), however the points were found.
 template <class Curve>
 Crossing log_crossing(const Curve& curve, double delta, double start, double stride, double close) {
     constexpr int kStrides = 40, kSteps = 200;
@@ -59,7 +60,7 @@ Crossing log_crossing(const Curve& curve, double delta, double start, double str
     for (int step = 0; step < kSteps; ++step) {
         const double least = close * std::max(std::fabs(ends.low), std::fabs(ends.high));
         if (ends.width() <= 2.0 * least) break;
-        // Log delta is nearly linear; no closer to an end than what is asked for.
+        // Log delta is nearly linear. The point is no closer to an end than the accuracy asked for.
         double middle = ends.low + 0.5 * ends.width();
         if (step % 4 != 3 && std::isfinite(ends.at_low) && std::isfinite(ends.at_high)) {
             middle = std::min(std::max(ends.low + ends.width() * ends.part(), ends.low + least), ends.high - least);
@@ -72,25 +73,25 @@ Crossing log_crossing(const Curve& curve, double delta, double start, double str
 }
 
 // One use of a pair: delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] is a sum over its spans, no lattice is needed.
-// Encloses delta(epsilon); losses may be wrong by `drift` beyond what the spans say.
+// Encloses delta(epsilon); losses may have an error of `drift` beyond the errors of the spans.
 Bracket single_delta(const Pair& pair, double epsilon, double drift = 0.0);
 
 // Encloses the least epsilon with delta(epsilon) <= delta; -inf and inf where there is none.
 Bracket single_epsilon(const Pair& pair, double delta, double drift = 0.0);
 
-// Parts with all Gaussians among them as one.
+// The parts, with all Gaussians among them merged into one.
 struct GaussiansMerged {
     std::vector<CountedPair> parts;
-    double drift = 0.0;  // how far that may have moved their loss
+    double drift = 0.0;  // how far the merge may have moved the loss
 };
 
 GaussiansMerged merge_gaussians(const std::vector<CountedPair>& parts);
 
 class LossComposition {
 public:
-    // Counts are in [0, 1e9] in all, rtol in [1e-12, 1] is the relative width of delta that is aimed for, max_points in
-    // [2^10, 2^26] the nodes that a lattice or window may have. Where that is reached brackets are wider.
-    // With `upper_only` the lower ends are estimates.
+    // The sum of all counts is in [0, 1e9]. rtol in [1e-12, 1] is the target for the relative width of delta.
+    // max_points in [2^10, 2^26] is the largest number of nodes of a lattice or window; where it is reached brackets
+    // are wider. With `upper_only` the lower ends are estimates.
     LossComposition(const std::vector<CountedPair>& parts, double rtol, std::int64_t max_points,
                     bool upper_only = false);
 
@@ -104,7 +105,7 @@ public:
 
 private:
     bool alone() const noexcept { return merged_.parts.size() == 1 && merged_.parts[0].count == 1; }
-    Bracket known_delta(double epsilon);  // as far as lattices were composed already
+    Bracket known_delta(double epsilon);  // from the lattices composed so far
     Bracket composed_delta(double epsilon, FourierTransform& fourier);
     Bracket composed_epsilon(double delta, Bracket best, FourierTransform& fourier);
     bool is_near(Bracket epsilons) const;
@@ -130,7 +131,7 @@ private:
     Bracket two_sided_epsilon(double delta, FourierTransform& fourier, double known) const;
     LossComposition* scout();
 
-    std::optional<Sides> rough_, middle_, fine_;  // where sides differ, instead of all that follows
+    std::optional<Sides> rough_, middle_, fine_;  // where the sides are composed apart, in place of all that follows
     std::unique_ptr<LossComposition> finest_below_;
     GaussiansMerged merged_;
     double rtol_;
@@ -138,13 +139,13 @@ private:
     bool upper_only_;
     std::vector<LossOutline> outlines_;
     Bracket infinite_{0.0, 0.0};
-    double largest_, reached_;  // no finite loss exceeds the one, some reach the other
-    std::mutex mutex_;          // of what follows
+    double largest_, reached_;  // no finite loss exceeds the first, some finite losses reach the second
+    std::mutex mutex_;          // guards the members below
     std::vector<ComposedSides> solved_;
     std::optional<LossLayout> coarse_, finest_;
-    double finest_width_ = 0.0;  // of the bracket that it gave, relative
+    double finest_width_ = 0.0;  // relative width of the bracket that finest_ gave
     std::once_flag scouted_;
-    std::unique_ptr<LossComposition> scout_;  // a rough one
+    std::unique_ptr<LossComposition> scout_;  // a rough composition
 };
 
 }  // namespace renyi::lattice

@@ -38,7 +38,7 @@ LogMoment moment_of_all(const NodeLaws& laws, double t) {
     return k;
 }
 
-// Ends of about n blocks of a law; one of them is at the bulk's.
+// Ends of about n blocks of a law; one of them is the end of the bulk.
 std::vector<std::size_t> block_ends(const NodeLaw& law, std::size_t n) {
     const std::size_t length = std::max<std::size_t>(law.size() / n, 1);
     std::vector<std::size_t> ends;
@@ -188,7 +188,7 @@ LogMoment log_moment(const NodeLaws& laws, double t) {
 
 namespace {
 
-// Exponents stay below 2000.
+// The largest slope for which exponents stay below 2000.
 double largest_slope(const NodeLaws& laws) {
     double widest = 1e-300;
     for (const NodeLaw& law : laws) {
@@ -246,15 +246,15 @@ double log_delta_at(const NodeLaws& laws, double t, double epsilon) {
 
 namespace {
 
-// How many losses beyond the bulk a composition has in the mean.
+// The mean number of losses beyond the bulk in a composition.
 double others_in(const NodeLaws& laws) {
     double found = 0.0;
     for (const NodeLaw& law : laws) found += law.count * law.above[law.bulk];
     return found;
 }
 
-// They affect width and time, not validity.
-constexpr double kManyOthers = 100.0;  // so many and hardly one has none: leaving the bulk out gains nothing
+// Tuning: these affect width and time, not validity.
+constexpr double kManyOthers = 100.0;  // losses; with so many hardly any outcome is all bulk: nothing is gained
 
 }  // namespace
 
@@ -308,7 +308,7 @@ TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const
     double first_size = 0.0;
     for (const double factor : {1.0, 0.85, 0.7, 0.55, 0.4}) {
         const double slope = factor * choice.slope, shift = slope - choice.slope;
-        // Tilted, delta is this small; the mass outside is tolerated relative to it.
+        // Under the tilt delta is this small, and the mass outside is tolerated relative to it.
         const double tilted = origin + log_moment(blocks.laws, shift).value - slope * goal.epsilon;
         const double log_size = std::min(choice.log_delta - tilted, 0.0);
         if (!best) {
@@ -401,7 +401,7 @@ std::optional<double> common_step(const std::vector<LossOutline>& parts) {
         if (next == kInfinity) break;
         step = next;
     }
-    // The estimate from the widest difference over its multiple, then a strict check.
+    // Estimate the step as the widest difference over its multiple, then check strictly.
     step = widest / std::rint(widest / step);
     const bool held = std::ranges::all_of(
         gaps, [&](const Gap& gap) { return rest_of(gap.width, step) <= 4.0 * gap.error + 0x1p-50 * gap.width; });
@@ -412,13 +412,13 @@ namespace {
 
 constexpr double kWidestStep = 100.0;  // e^step must not overflow
 
-// Others are what is left of masses that underflow, or matter no more than if they were continuous.
+// Other atoms are remains of masses that underflow, or matter no more than continuous masses.
 bool is_heavy(const LossOutline& outline, std::size_t atom) {
     constexpr double kHeavy = 1e-6;
     return atom < outline.atoms.size() && outline.atoms[atom].mass >= kHeavy;
 }
 
-// The part of a range that a lattice can hold: what lies above is taken for infinite, what lies below for its end.
+// The part of a range that a lattice can hold. Losses above it count as infinite, losses below it as its lower end.
 LossRange held(const LossOutline& outline, double widest) {
     if (outline.high - outline.low <= widest) return {outline.low, outline.high};
     const double low = std::clamp(-0.5 * widest, outline.low, outline.high - widest);
@@ -534,18 +534,18 @@ void LossLayout::discretise_all() {
 
 namespace {
 
-// They affect width and time, not validity.
+// Tuning: these affect width and time, not validity.
 constexpr double kHopeless = 0x1p15;          // nodes after which convergence is judged
 constexpr std::int64_t kManyNodes = 1 << 16;  // nodes after which the tilt is not chosen anew
-constexpr double kCutOff = 1e-3;              // of the last node's mass
-constexpr double kLong = 100.0;               // uses after which a few frequencies may do, whatever the window
+constexpr double kCutOff = 1e-3;              // part of the last node's mass
+constexpr double kLong = 100.0;               // uses after which a few frequencies may be enough, whatever the window
 
-// Both sides' log moment functions at the tilt.
+// The gap of both sides' log moment functions at the tilt, and the variance of the upper side.
 struct Comparison {
     double gap, variance;
 };
 
-// Whether much of the last node's mass from below lies beyond it, where it is infinite from above.
+// Whether much of the lower side's mass at the last node lies beyond the node, where the upper side is infinite.
 bool is_cut_off(const LatticePair& pair) { return pair.beyond > kCutOff * pair.lower.back(); }
 
 NodeLaws cut_above(const LossLayout& layout, NodeLaws& upper, const TiltChoice& choice) {
@@ -558,7 +558,7 @@ NodeLaws cut_above(const LossLayout& layout, NodeLaws& upper, const TiltChoice& 
     return cut;
 }
 
-// The same losses of other laws.
+// Other laws, cut to the same losses.
 NodeLaws cut_like(const NodeLaws& cut, const NodeLaws& laws, double limit) {
     NodeLaws found;
     for (std::size_t i = 0; i < laws.size(); ++i) {
@@ -569,7 +569,7 @@ NodeLaws cut_like(const NodeLaws& cut, const NodeLaws& laws, double limit) {
     return found;
 }
 
-// With the other side, or where only the upper one counts, with what it would be if it were not spread.
+// Compares the upper side with the lower one or, where only the upper one counts, with the upper side before spreading.
 Comparison compare(const LossLayout& layout, NodeLaws& upper, const CompositionGoal& goal, TiltChoice& choice) {
     const double epsilon = goal.epsilon;
     const NodeLaws cut = cut_above(layout, upper, choice);
@@ -577,9 +577,9 @@ Comparison compare(const LossLayout& layout, NodeLaws& upper, const CompositionG
     const OwnedLaws other = goal.upper_only ? layout.unspread_laws(choice.slope) : layout.laws(Side::lower);
     const LogMoment above = log_moment(cut, choice.slope),
                     below = log_moment(cut_like(cut, other.laws, choice.limit), choice.slope);
-    // Negative where losses at a cut have all the weight.
+    // The difference is negative where losses at a cut have all the weight.
     const double gap = std::fabs(above.value - below.value);
-    // The lower side's delta: what it allows to cut off may be cut off.
+    // The delta of the lower side decides what may be cut off.
     choice.log_delta = log_delta_at(cut, choice.slope, epsilon) - gap;
     return {gap, above.variance};
 }
@@ -597,7 +597,7 @@ std::vector<LossRange> trimmed(const LossLayout& layout, const NodeLaws& laws, c
         NodeLaw kept = law.first(end);
         kept.bulk = 0;
         const double total = log_moment({kept}, choice.slope).value / law.count;
-        // What is cut off below goes to the new end, with all the weight that this has.
+        // The mass cut off below goes to the new end, with all the weight of that end.
         double below = 0.0, low = law.losses[0];
         for (std::size_t k = 0; k + 1 < end; ++k) {
             below += std::exp(law.logs[k]);
@@ -639,7 +639,7 @@ Refined refined(LossLayout layout, const CompositionGoal& goal) {
         if (last_step > 0.0 && gap < last_gap && last_gap < 1.0 && hopeless) {
             order = std::log(last_gap / gap) / std::log(last_step / layout.step());
         } else if (last_step > 0.0 && hopeless && gap > 0.7 * last_gap) {
-            return {*choice, layout.cropped(ranges).as_final()};  // the pair itself is known no better
+            return {*choice, layout.cropped(ranges).as_final()};  // the pair itself is not known better
         }
         order = std::clamp(order, 0.8, 2.2);
         const double shrink = std::clamp(std::pow(0.5 * rtol / gap, 1.0 / order), 1.0 / 64.0, 0.8);

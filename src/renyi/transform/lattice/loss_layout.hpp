@@ -1,5 +1,5 @@
-// The lattices of all parts of a composition at one step; where to place the tilt and the window, and which outcomes to
-// leave out. Nothing here is certified but the lattices.
+// The lattices of all parts of a composition at one step, and the choice of the tilt, of the window, and of the
+// outcomes to leave out. Only the lattices are certified here.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace renyi::lattice {
 
-// What is wanted: delta at epsilon, to a relative width, with so many nodes at most; from above alone, perhaps.
+// The goal: delta at epsilon, to the relative width rtol, with at most max_points nodes; perhaps from above alone.
 struct CompositionGoal {
     double epsilon, rtol;
     std::int64_t max_points;
@@ -49,7 +49,7 @@ public:
     static NodeLawArrays of(const Lattice& lattice, std::span<const double> masses);
     // The law in about a thousand blocks.
     static NodeLawArrays in_blocks(const NodeLaw& law);
-    // The law tilted by t, of sum 1, in a few thousand blocks; its bulk is so many blocks.
+    // The law tilted by t, of sum 1, in a few thousand blocks. Sets `bulk` to the number of blocks in the bulk.
     static NodeLawArrays tilted(const NodeLaw& law, double t, std::size_t& bulk);
 
 private:
@@ -85,7 +85,7 @@ LogMoment log_moment(const NodeLaws& laws, double t);
 // How to compose for delta(epsilon).
 struct TiltChoice {
     double slope = 1.0;
-    double log_delta = 0.0;        // about
+    double log_delta = 0.0;        // approximate
     double log_tail = -kInfinity;  // log mass to cut off above
     double limit = -kInfinity;     // losses up to it are bulk
     double bulk_slope = 1.0;       // where Chernoff's bound on outcomes all in the bulk is least
@@ -97,11 +97,11 @@ double saddle(const NodeLaws& laws, double epsilon, std::optional<double> near =
 // The saddle-point approximation of log delta, at its saddle t.
 double log_delta_at(const NodeLaws& laws, double t, double epsilon);
 
-// What makes delta(epsilon) stand out. With few effective steps delta comes from one large loss, and no tilt makes that
-// likely: then outcomes in which every loss is small are left out and bounded apart.
+// Chooses the composition that makes delta(epsilon) stand out. With few effective steps delta comes from one large
+// loss, which no tilt makes likely. Then outcomes in which every loss is small are left out and bounded separately.
 TiltChoice choose_tilt(const NodeLaws& laws, double epsilon, double rtol);
 
-// The tilt to compose at and the losses that hold the tilted mass; what they leave out is bounded apart.
+// The tilt to compose at and the losses that hold the tilted mass; the mass that they leave out is bounded separately.
 struct TiltWindow {
     double slope;
     double low, high;              // losses of the composition
@@ -113,12 +113,12 @@ struct TiltWindow {
 TiltWindow tilt_and_window(const NodeLaws& laws, const TiltChoice& choice, const CompositionGoal& goal,
                            double steepest);
 
-// Point masses of a loss: which lattice can hold them.
+// A point mass of a loss, for the search of a lattice that holds all of them.
 struct PointMass {
     double loss, mass, loss_error;
 };
 
-// What the coarsest spans of a pair tell of its finite loss.
+// The finite loss of a pair as far as its coarsest spans describe it.
 struct LossOutline {
     double low = 0.0, high = 0.0;         // ends of the losses
     double largest = 0.0;                 // no finite loss is larger
@@ -140,23 +140,23 @@ struct LossRange {
 
 class LossLayout {
 public:
-    // Lattices of about so many nodes over all losses; ranges that are too wide for any step are cut.
+    // Makes lattices of about `nodes` nodes over all losses. Ranges that are too wide for any step are cut.
     LossLayout(const std::vector<CountedPair>& parts, const std::vector<LossOutline>& outlines, std::int64_t max_points,
                std::int64_t nodes);
 
     double step() const noexcept { return step_; }
-    // All losses are at nodes: no step does better.
+    // Whether all losses are at nodes, so that no step does better.
     bool exact() const noexcept { return exact_; }
-    // A smaller step would not bring both sides together.
+    // Whether a smaller step would not bring both sides together.
     bool final() const noexcept { return final_; }
     const std::vector<LatticePair>& pairs() const noexcept { return pairs_; }
     const std::vector<LossRange>& ranges() const noexcept { return ranges_; }
     std::int64_t count(std::size_t i) const noexcept { return counts_[i]; }
     double uses() const noexcept;
-    std::int64_t longest() const noexcept;  // nodes of a part
+    std::int64_t longest() const noexcept;  // the largest number of nodes of a part
     OwnedLaws laws(Side side) const;
-    // About what the upper masses were before they were spread, estimated at a tilt: e^{tL} is spread by t (t+1)/2 of
-    // the squared distance.
+    // The upper laws approximately before they were spread, estimated at a tilt: spreading changes e^{tL} by t (t+1)/2
+    // of the squared distance.
     OwnedLaws unspread_laws(double tilt) const;
 
     LossLayout with_step(double step, const std::vector<LossRange>& ranges) const;
@@ -185,7 +185,7 @@ struct Refined {
     LossLayout layout;
 };
 
-// About how much the moment function of the upper side exceeds that of the composition, at the tilt.
+// Approximates by how much the moment function of the upper side exceeds that of the composition, at the tilt.
 double spread_gap(const LossLayout& layout, const TiltChoice& choice);
 
 // Reduces the step until both sides' log moment functions agree at the tilt, or the cap is reached.

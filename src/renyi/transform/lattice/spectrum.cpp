@@ -1,6 +1,6 @@
 // A product of two computed complex numbers is within 4 u of the exact one, relative to its modulus (Higham, Accuracy
-// and Stability of Numerical Algorithms, 2nd ed., Lemma 3.5). What underflows on the way is below 2^-1000 in all, and
-// is added to the errors of what is composed (tilted_law.cpp).
+// and Stability of Numerical Algorithms, 2nd ed., Lemma 3.5). Underflow on the way is below 2^-1000 in all, and is
+// added to the errors of the composition (tilted_law.cpp).
 #include "renyi/transform/lattice/spectrum.hpp"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ RENYI_MULTIVERSION void raise(const double* z, std::size_t n, std::int64_t count
     store(result, length, out);
 }
 
-// By doubling, G_2m = G_m (z^m + b^m) and G_m+1 = z G_m + b^m.
+// Sums by doubling: G_2m = G_m (z^m + b^m) and G_m+1 = z G_m + b^m.
 RENYI_MULTIVERSION void add_powers(const double* z, const double* b, std::size_t n, std::int64_t count,
                                    double* out) noexcept {
     Block first, second, value, power_z, power_b, sum;
@@ -227,7 +227,7 @@ PartialTransform::PartialTransform(const std::vector<double>& weights)
     : length_(std::size_t{1} << (std::bit_width(weights.size() - 1) + 1) / 2),
       weights_(weights),
       sum_(sum_of(weights.data(), weights.size())) {
-    length_ = std::min<std::size_t>(length_, 256);  // what two_products takes
+    length_ = std::min<std::size_t>(length_, 256);  // the most that two_products takes
     rows_ = (weights.size() + length_ - 1) / length_;
     weights_.resize(rows_ * length_, 0.0);
     inner_cos_.resize(length_);
@@ -266,7 +266,7 @@ Spectrum PartialTransform::low(std::int64_t last, std::int64_t size) const {
     return found;
 }
 
-// By rotation: a phase is wrong by a few u for each turn, far below 1e-9.
+// The phases come by rotation: each turn adds an error of a few u, far below 1e-9.
 double PartialTransform::modulus(double frequency) const {
     const auto turned = [](std::complex<double> z, std::complex<double> by) {
         return std::complex<double>(z.real() * by.real() - z.imag() * by.imag(),

@@ -1,4 +1,4 @@
-// Transforms of tilted lattice masses, and what is asked of the Fourier transform that makes them.
+// Transforms of tilted lattice masses, and the interface of the Fourier transform that computes them.
 #pragma once
 
 #include <complex>
@@ -12,10 +12,10 @@ namespace renyi::lattice {
 
 // The discrete Fourier transform of real sequences, supplied by whoever embeds the engine.
 //
-// Assumed of it: a product of sparse factors whose moduli multiply to the matrix of ones, each applied with a relative
-// error of at most kButterflyError per component, log2 n of them (any radix-2^k Cooley-Tukey scheme). It may throw;
-// nothing here holds what an exception would lose.
-// Sum of two and a product with a twiddle accurate to an ulp; higher radices would save operations.
+// It must be a product of log2 n sparse factors whose moduli multiply to the matrix of ones, each applied with a
+// relative error of at most kButterflyError per component (any radix-2^k Cooley-Tukey scheme). It may throw; nothing
+// here holds a resource that an exception would lose.
+// A factor is a sum of two and a product with a twiddle accurate to an ulp; higher radices would save operations.
 constexpr double kButterflyError = 8.0 * kUnitRoundoff;
 
 class FourierTransform {
@@ -34,8 +34,8 @@ protected:
     FourierTransform& operator=(const FourierTransform&) = default;
 };
 
-// Transforms of tilted lattice masses with bounds on every rounding error: products, powers, geometric sums.
-// Computed values, bounds on the moduli of computed and exact ones, bounds on the errors.
+// A transform of tilted lattice masses with bounds on every rounding error, for products, powers and geometric sums:
+// the computed values, bounds on the moduli of computed and exact values, and bounds on the errors.
 struct Spectrum {
     std::vector<std::complex<double>> value;
     std::vector<double> reach, error;
@@ -49,18 +49,18 @@ struct Spectrum {
     void multiply(const Spectrum& other) noexcept;
 };
 
-// z^count. Values proven to be below 2^-200 are left at 0, that being their error.
+// z^count. Values proven to be below 2^-200 are left at 0, and their bound becomes their error.
 Spectrum power_of(const Spectrum& z, std::int64_t count);
 
 // z^(count-1) + z^(count-2) b + ... + b^(count-1)
 Spectrum geometric_sum(const Spectrum& z, const Spectrum& b, std::int64_t count);
 
-// The transform of a few thousand weights at a few frequencies.
-//
-// Index = length row + column, so that phases are products of two short tables.
 // e^(2 pi i turns/size), size a power of two, to 8 u.
 std::complex<double> phase(std::int64_t turns, std::int64_t size) noexcept;
 
+// The transform of a few thousand weights at a few frequencies.
+//
+// Index = length row + column, so that phases are products of two short tables.
 class PartialTransform {
 public:
     explicit PartialTransform(const std::vector<double>& weights);

@@ -26,7 +26,7 @@ constexpr std::size_t kBlock = 256;
 // so that a tail takes two short products, wherever it starts.
 class NodeMasses final : public TailSums {
 public:
-    // Masses in the window, each in error by point_error at most; negative ones are errors and count as 0.
+    // Takes the masses in the window, each with an error of at most point_error. Negative masses count as 0.
     NodeMasses(Window window, std::vector<double> masses, double point_error, double step, double theta)
         : window_(window), masses_(std::move(masses)), point_error_(point_error), step_(step), theta_(theta) {
         for (double& mass : masses_) mass = std::max(mass, 0.0);
@@ -103,7 +103,7 @@ public:
         error_ = std::expm1(levels * std::log1p(kButterflyError)) + rows * kUnitRoundoff;
     }
 
-    // The transform of some of the weights, where they start.
+    // The transform of the weights from `begin` to `end`, at their places.
     Spectrum forward(const std::vector<double>& weights, std::size_t begin, std::size_t end) {
         std::ranges::fill(folded_, 0.0);
         for (std::size_t i = begin; i < end; ++i) folded_[i & (size_ - 1)] += weights[i];
@@ -113,7 +113,7 @@ public:
         return found;
     }
 
-    // The masses of a transform, and the error of each.
+    // Fills the masses of a transform, and returns the error of each.
     double inverse(const Spectrum& spectrum, std::vector<double>& masses) {
         fourier_.inverse(spectrum.value.data(), size_, masses.data());
         const std::size_t last = spectrum.size() - 1;
@@ -186,7 +186,7 @@ std::unique_ptr<const TailSums> compose(const std::vector<TiltedPart>& parts, Wi
 
 namespace {
 
-constexpr double kStep = 1.1;       // of the fine grid, geometric
+constexpr double kStep = 1.1;       // ratio of the fine grid, which is geometric
 constexpr double kRounding = 1e-9;  // covers the rounding of sums and transforms, relative to the sum of the weights
 constexpr double kTurn = 2.0 * std::numbers::pi;
 
@@ -255,7 +255,7 @@ private:
         const TiltedPart* part;
         double count, total, first, second;
         PartialTransform transform, derivative;
-        std::vector<double> moduli;  // at multiples of `width`, once they are asked for
+        std::vector<double> moduli;  // at multiples of width_, once computed
 
         double log_near(double middle, double half) const {
             const double slope = derivative.modulus(middle) + kRounding * first;
@@ -282,7 +282,7 @@ private:
             });
         }
     }
-    // Over the frequencies between two neighbours of the transform of all.
+    // Bounds the log over the frequencies between two neighbours of the full transform.
     double log_coarse(std::size_t cell) const {
         double bound = 0.0;
         for (const PartBound& p : parts_) {
@@ -300,14 +300,14 @@ private:
 
 using Complex = std::complex<double>;
 
-// They affect width and time, not validity: what lies beyond the cut is bounded.
+// Tuning: these affect width and time, not validity, since the transform beyond the cut is bounded.
 constexpr double kNeglected = 60.0;  // -log of the transform, relative to its peak, that is aimed at beyond the cut
 constexpr double kEnough = 45.0;
 constexpr double kMost = 4096.0;           // frequencies
 constexpr double kWork = 0x1p24;           // frequencies times nodes
 constexpr std::size_t kLongest = 1 << 19;  // nodes of one use
 
-// Without the tests for infinities of the library's product.
+// The product without the library's tests for infinities.
 Complex times(Complex a, Complex b) noexcept {
     return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -333,7 +333,7 @@ public:
         : window_(window), base_(base), transform_(std::move(transform)), rest_(rest), step_(step), theta_(theta) {}
 
     // With r = e^(-theta + i f) the sum of the weights times e^(i f k) over all k >= 0 is
-    // ((1 - e^-d) + r (e^-d - e^-h)) / ((1 - r)(1 - r e^-h)); what lies beyond the window goes off.
+    // ((1 - e^-d) + r (e^-d - e^-h)) / ((1 - r)(1 - r e^-h)). The part beyond the window is subtracted.
     WeightedSum sum_from(std::int64_t start, double distance) const override {
         const std::int64_t length = window_.end() - start;
         const double far = distance + step_ * static_cast<double>(length);

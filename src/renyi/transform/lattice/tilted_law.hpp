@@ -3,7 +3,7 @@
 // Tilting multiplies the mass at node i by e^(theta i - c), which makes its sum about 1 and moves the mean of the
 // composition to the losses that decide delta(epsilon): rounding errors are then relative to them, and delta may be as
 // small as a double can hold. theta and c are short dyadic fractions, so that theta i and theta i - c are exact in
-// double precision, and c count and its differences from theta i in integers of 128 bits.
+// double precision, and c count and its differences from theta i are exact in integers of 128 bits.
 #pragma once
 
 #include <cmath>
@@ -54,7 +54,7 @@ public:
     // and a bound on its error; start is in the window and distance > 0.
     virtual WeightedSum sum_from(std::int64_t start, double distance) const = 0;
 
-    // Nodes that had to be transformed.
+    // The number of nodes that had to be transformed.
     virtual std::int64_t nodes() const noexcept = 0;
 };
 
@@ -63,9 +63,9 @@ inline double largest_weight(double slope) noexcept {
     return slope == 0.0 ? 1.0 : std::exp(-slope * std::log1p(1.0 / slope)) / (1.0 + slope) * (1.0 + 0x1p-40);
 }
 
-// Bounds the sum of the weights (1 - e^-x) e^(-theta k), x = distance + step k > 0. As (1 - e^-x) e^(-t x), t =
-// theta/step, times e^(t distance): at most its integral 1/(t (t+1)) over the step, plus its maximum. And it is at most
-// a geometric series.
+// Bounds the sum of the weights (1 - e^-x) e^(-theta k), x = distance + step k > 0. They are (1 - e^-x) e^(-t x), t =
+// theta/step, times e^(t distance), so the sum is at most the integral 1/(t (t+1)) over the step, plus the maximum. The
+// sum is also at most a geometric series.
 inline double sum_of_weights(double theta, double step, double distance) noexcept {
     const double slope = theta / step, lift = slope * distance;
     const double series = -1.0 / std::expm1(-theta);
@@ -73,7 +73,7 @@ inline double sum_of_weights(double theta, double step, double distance) noexcep
     return (lift < 700.0 ? std::fmin(series, integral) : series) * (1.0 + 0x1p-38);
 }
 
-// The composition of tilted parts, of sum about 1 each, on a window; what lies outside is folded into it. `base` is the
+// The composition of tilted parts, each of sum about 1, on a window; mass outside is folded into it. `base` is the
 // node at which all parts are at their first one. Outcomes whose losses are all in the bulk are left out.
 std::unique_ptr<const TailSums> compose(const std::vector<TiltedPart>& parts, Window window, std::int64_t base,
                                         double step, double theta, FourierTransform& fourier);
@@ -87,10 +87,10 @@ std::unique_ptr<const TailSums> compose(const std::vector<TiltedPart>& parts, Wi
 // Bound of the rest. |z(f)| of one part, with weights w and centre c, is at most
 //     |z(g)| + |z_c'(g)| |f - g| + s (f - g)^2 / 2,    s = sum of w (i - c)^2,
 // z_c the transform about the centre, whose modulus is the same (Taylor's theorem); far from zero the same without the
-// middle term and with sum of w |i - c| for the derivative. Evaluated on grids that leave no gap between the first
-// frequency left out and pi.
+// middle term and with sum of w |i - c| for the derivative. The bounds are evaluated on grids that leave no gap between
+// the first frequency left out and pi.
 //
-// The law of a composition where few frequencies make it up, null elsewhere.
+// Returns the law of a composition where few frequencies are enough, null elsewhere.
 std::unique_ptr<const TailSums> low_frequencies(const std::vector<TiltedPart>& parts, Window window, std::int64_t base,
                                                 double step, double theta, FourierTransform& fourier);
 
