@@ -390,7 +390,7 @@ constexpr double kMostNodes = 100000.0;
 constexpr double kBoundExcess = 2.0;   // nats, by which a bound of the moment is usually above it
 constexpr double kLargestShift = 6.0;  // of a line from the real axis, in standard deviations of x
 constexpr int kMostLines = 6;
-constexpr double kLonger = 1.03;                         // factor by which a step must be longer for another line
+constexpr double kLonger = 1.03, kShorter = 0.97;        // steps of a better line, and those at which a search ends
 constexpr double kEdges[] = {0.1, 0.2, 0.4, 0.6};        // parts of the loss at which a window opens, above the least
 constexpr double kLeastOpening = 1.5, kLeastTail = 8.0;  // of an edge, the second in widths of the window
 constexpr double kRoughReach = 7.0, kMostRough = 4000.0;
