@@ -100,20 +100,15 @@ class Ledger(ABC, Generic[Part]):
     def _record(self, part: Part, count: int) -> None:
         """Add ``count`` uses of a part; cannot fail."""
 
-    def _kind(self, part: Part) -> Hashable:
-        """Return a key that is equal for equal parts."""
-        return part
-
     def _uses_with(self, parts: Sequence[tuple[Part, int]], number: int) -> dict[Hashable, int]:
         """Return the count of each of these parts after ``number`` more uses of all."""
         uses: dict[Hashable, int] = {}
         for part, times in parts:
-            kind = self._kind(part)
-            uses[kind] = uses.get(kind, self._uses.get(kind, 0)) + times * number
-            if uses[kind] > LARGEST_COUNT:
+            uses[part] = uses.get(part, self._uses.get(part, 0)) + times * number
+            if uses[part] > LARGEST_COUNT:
                 raise ValueError(
                     "count must be an integer in [0, 10^9], with all that is composed of the same "
-                    f"steps, got {number} where that makes {uses[kind]}"
+                    f"steps, got {number} where that makes {uses[part]}"
                 )
         return uses
 

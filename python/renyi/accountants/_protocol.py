@@ -159,10 +159,10 @@ class Accountant(Risks[Part]):
         curves = [self._curve(direction, rtol_of(rtol), group_size_of(group_size))]
         if attained and (least := self._attained(direction, rtol)) is not None:
             curves.append(least)
-        found = [
-            curve.epsilon_brackets(flat) if wanted == "epsilon" else curve.delta_brackets(flat)
-            for curve in curves
-        ]
+        found = []
+        for curve in curves:
+            of_curve = curve.epsilon_brackets if wanted == "epsilon" else curve.delta_brackets
+            found.append(of_curve(flat))
         (low, high), *lower = found
         low = np.minimum(lower[0][0], high) if lower else low
         if not shape:
@@ -334,7 +334,7 @@ class Accountant(Risks[Part]):
             curve = known._curve_of(direction, rtol)
         else:
             curve = self._group_curve(direction, rtol, size)
-        loss = self._largest_loss(direction)
+        loss = None if self._has_steps else self._largest_loss(direction)
         return curve if loss is None else PureCurve(curve, size * loss, reached=size == 1)
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
