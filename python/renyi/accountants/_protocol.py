@@ -13,8 +13,8 @@ import numpy.typing as npt
 from renyi._adjacency import DirectionName
 from renyi._validation import Range, delta_of, epsilon_of, number_in, numbers_of, uses_of
 from renyi.accountants._curves import Array, Curve, PureCurve, opposite
-from renyi.accountants._groups import GroupCurve, group_size_of
-from renyi.accountants._ledger import Part, leaves_of
+from renyi.accountants._groups import GroupCurve
+from renyi.accountants._ledger import Part, group_size_of, leaves_of
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import mechanism_of
