@@ -10,7 +10,6 @@ from typing import Any
 
 from renyi._strict_json import written
 from renyi._validation import one_of
-from renyi.accountants import Accountant
 from renyi.mechanisms import Mechanism
 
 SCHEMAS = ("accountant", "certificate", "ledger", "mechanism", "registry", "statement")
@@ -99,15 +98,24 @@ def json_schema(name: str) -> dict[str, Any]:
 
 def statement_of(
     mechanism: Mechanism,
-    account: Accountant[Any],
+    adjacency: str,
     method: str,
+    epsilon: tuple[float, float],
     delta: float,
+    missed: float,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a statement as JSON can hold it."""
+    """Return a statement as JSON can hold it.
+
+    Args:
+        mechanism, adjacency, method: What was released, which data sets are neighbours, and the
+            name of the accountant.
+        epsilon, delta: The guarantee, with both ends of epsilon.
+        missed: The least type II error at a type I error of 0.01.
+        facts: What else is stated.
+    """
     from renyi import __version__
 
-    low, high = account.get_epsilon_bounds(delta)
     try:
         described = mechanism.to_dict()
     except TypeError:  # it holds functions, or is of a class of the user's own
@@ -117,13 +125,12 @@ def statement_of(
         "type": "privacy_statement",
         "renyi": __version__,
         "guarantee": {
-            "epsilon": written(high),
-            "epsilon_lower": written(low),
+            "epsilon": written(epsilon[1]),
+            "epsilon_lower": written(epsilon[0]),
             "delta": delta,
-            "adjacency": account.adjacency,
+            "adjacency": adjacency,
             "method": method,
-            "largest_true_positive_rate_at_false_positive_rate_0.01": 1.0
-            - float(account.get_beta(0.01)),
+            "largest_true_positive_rate_at_false_positive_rate_0.01": 1.0 - missed,
         },
         "mechanism": described,
         "description": mechanism.describe(),

@@ -20,6 +20,7 @@ from renyi.plot import Kind, Line
 
 Array = npt.NDArray[np.float64]
 POINTS = 61
+DRAWN = 1e-3  # relatively, how far above the exact value a drawn point may be: less than a line
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta:
     end = max(2.0 * epsilon, 1.0) if math.isfinite(epsilon) else 10.0
     grid = _readable(np.linspace(0.0, end, POINTS))
     lines = [
-        Line(grid, np.asarray(accountant.get_delta(grid)), name, _kind(accountant))
+        Line(grid, np.asarray(accountant.get_delta(grid, rtol=DRAWN)), name, _kind(accountant))
         for name, accountant in accountants.items()
     ]
     mark = (
@@ -72,15 +73,14 @@ def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta:
     return Figure(title, "ε", "δ", lines, True, mark=mark)
 
 
-def tradeoff_figure(accountant: Accountant[Any]) -> Figure:
-    """Return the trade-off function, with the point of one false alarm in a hundred."""
+def tradeoff_figure(accountant: Accountant[Any], missed: float) -> Figure:
+    """Return the trade-off function, with the point of one false alarm in a hundred: `missed`."""
     alphas = _readable(np.sin(np.linspace(0.0, 0.5 * np.pi, POINTS)) ** 2)
     betas = np.asarray(accountant.get_beta(alphas))
     lines = [
         Line(alphas, betas, "this guarantee", _kind(accountant)),
         Line(np.array([0.0, 1.0]), np.array([1.0, 0.0]), "blind guessing", "gaussian"),
     ]
-    missed = float(accountant.get_beta(0.01))
     title = "Errors of any test for one record: missed records against false alarms"
     mark = (0.01, missed, f"1 % false alarms: at least {round_down(100.0 * missed)} % missed")
     names = ("false positive rate", "false negative rate")
@@ -101,7 +101,7 @@ def over_steps(
             if name == "exact curve"
             else RDPAccountant(adjacency=adjacency)
         )
-        found = blank.get_epsilon_after(delta, mechanism, counts)
+        found = blank.get_epsilon_after(delta, mechanism, counts, rtol=DRAWN)
         lines.append(Line(counts.astype(np.float64), found, name, _kind(blank)))
     return Figure(f"ε over the releases, at δ = {shortest(delta)}", "releases", "ε", lines)
 

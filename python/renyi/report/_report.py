@@ -13,7 +13,6 @@ from typing import Any
 from renyi._adjacency import ADJACENCIES, Adjacency
 from renyi._rounding import round_down, round_up
 from renyi._validation import one_of, probability_of, shortest, uses_of
-from renyi.accountants import Accountant
 from renyi.ledger import Entry, Ledger, Status
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.assumptions import assumptions_of
@@ -151,24 +150,23 @@ def privacy_report(
     released = Composed((mechanism, count))
     facts = _facts_of(date, author, dataset, queries)
     accountants = accountants_of(mechanism, count, adjacency)
-    found = {name: float(account.get_epsilon(delta)) for name, account in accountants.items()}
-    name = min(found, key=lambda one: found[one])
-    epsilon, best = found[name], accountants[name]
-    headline, kind = _guarantee(name, best, delta)
+    brackets = {name: one.get_epsilon_bounds(delta) for name, one in accountants.items()}
+    name = min(brackets, key=lambda one: brackets[one][1])
+    epsilon, best = brackets[name], accountants[name]
+    missed = float(best.get_beta(0.01))
+    headline, kind = _guarantee(name, epsilon, delta)
     certificate = best.certificate(delta=delta) if certified else None
     said = (kind,) if certificate is None else (kind, _proof(certificate))
     rows = [("method", "ε, rounded up", "certified: at least", "at most")]
-    for method, account in accountants.items():
-        low, high = map(repr, account.get_epsilon_bounds(delta))
-        rows.append((method, round_up(found[method]), low, high))
-    caught = 100.0 * (1.0 - float(best.get_beta(0.01)))
+    for method, (low, high) in brackets.items():
+        rows.append((method, round_up(high), repr(low), repr(high)))
     steps = over_steps(mechanism, count, delta, adjacency)
     varied = sensitivities(mechanism, count, delta, adjacency)
     assumed = tuple(
         (topic.capitalize(), tuple(f"{one[0].upper()}{one[1:]}." for one in sentences))
         for topic, sentences in assumptions_of(released, adjacency).items()
     )
-    warned = tuple(warnings_of(epsilon, delta, records))
+    warned = tuple(warnings_of(epsilon[1], delta, records))
     told = Disclosure() if disclosure is None else disclosure
     if not isinstance(told, Disclosure):
         raise TypeError(f"disclosure must be a Disclosure, got {disclosure!r}")
@@ -178,15 +176,15 @@ def privacy_report(
         Section("What is assumed", facts=assumed),
         Section("What the publisher states", facts=() if disclosure is None else told.facts()),
         Section("ε at this δ", said, table=tuple(rows)),
-        Section("δ at every ε", figures=(curve_figure(accountants, epsilon, delta),)),
+        Section("δ at every ε", figures=(curve_figure(accountants, epsilon[1], delta),)),
         Section(
             "What an attacker can tell",
             (
                 "Whoever sees everything released and tries to tell whether one record was there: "
-                f"an attacker at 1 % false positives catches at most {round_up(caught)} % of "
-                "the records that were.",
+                "an attacker at 1 % false positives catches at most "
+                f"{round_up(100.0 * (1.0 - missed))} % of the records that were.",
             ),
-            figures=(tradeoff_figure(best),),
+            figures=(tradeoff_figure(best, missed),),
         ),
         Section("ε over the releases", figures=() if steps is None else (steps,)),
         Section(
@@ -210,7 +208,7 @@ def privacy_report(
         "disclosure": asdict(told),
         "certificate": None if certificate is None else _digest(certificate),
     }
-    statement = statement_of(released, best, name, delta, told_facts)
+    statement = statement_of(released, adjacency, name, epsilon, delta, missed, told_facts)
     return Report(title, headline, kept, facts, certificate, statement)
 
 
@@ -244,9 +242,9 @@ def _facts_of(
     return tuple((name, texts) for name, texts in given.items() if texts)
 
 
-def _guarantee(name: str, account: Accountant[Any], delta: float) -> tuple[str, str]:
+def _guarantee(name: str, epsilon: tuple[float, float], delta: float) -> tuple[str, str]:
     """Return the headline, and what kind of number it has."""
-    low, high = account.get_epsilon_bounds(delta)
+    low, high = epsilon
     at = f"at δ = {shortest(delta)}"
     if math.isinf(high):
         return f"No finite ε {at}", "No finite ε is known."

@@ -244,11 +244,11 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
 
 namespace {
 
-// They affect width and time, not validity.
-constexpr double kCell = 0.003;                           // cells, of the standard deviation of the loss
-constexpr double kFar = 0.0015;                           // and of the loss, at most
-constexpr double kCellsEnd = 1e-32;                       // of H, and of the same for losses, where the cells end
-constexpr double kValueWidth = 1e-10, kAbsolute = 1e-17;  // of values
+// Tuning: these affect width and time, not validity.
+constexpr double kCell = 0.003;      // width of cells, relative to the standard deviation of the loss
+constexpr double kFar = 0.0015;      // width of far cells, at most, relative to the loss
+constexpr double kCellsEnd = 1e-32;  // the cells end where H is below this
+constexpr double kValueWidth = 1e-10, kAbsolute = 1e-17;  // widths of values, relative and absolute
 constexpr double kLooser = 1.5;
 constexpr double kAhead = 1.3;  // a sum is placed so much farther out, to serve both sides
 constexpr int kMostPoints = 50000;
@@ -261,7 +261,7 @@ struct Point {
     Bracket value;
 };
 
-// Of the loss, but for what happens in less than one of e^5 epochs.
+// A rough standard deviation of the loss, without events of probability below e^-5 in an epoch.
 double rough_spread(double sigma, double t) {
     const double c = 1.0 / sigma, end = std::min(std::sqrt(2.0 * (5.0 + std::log(t))), 5.0);
     constexpr int kSteps = 64;
@@ -288,7 +288,7 @@ std::vector<Point> side_of(AllocationCurve& curve, double spread, bool reversed)
         const double x = t * (reversed ? 1.0 - r : r - 1.0);
         SplitSum::Value v = curve.known_excess(x, reversed);
         if (!serves(v)) {
-            // Ahead, to serve both sides; then no better is asked for than was found.
+            // Place the sum ahead, so that it serves both sides; later points ask for no more accuracy than was found.
             if (i > 0) curve.place(reversed ? std::min(kAhead * x, 0.5 * (x + t)) : kAhead * x, reversed);
             v = curve.known_excess(x, reversed);
             if (!serves(v)) v = curve.excess(x, reversed, kValueWidth, kAbsolute * t);
@@ -329,8 +329,9 @@ std::vector<Vertex> convex(const std::vector<Vertex>& points) {
     return kept;
 }
 
-// How far the chord from b to c is above a convex function at most, which passes a and d from below, b and c from
-// above: it lies above the lines through (a, b) and (c, d), and the chord is farthest from both where they meet.
+// The largest height of the chord from b to c above a convex function that is at most a and d and at least b and c at
+// their places: the function lies above the lines through (a, b) and (c, d), and the chord is farthest from both where
+// these meet.
 double sag(const Vertex& a, const Vertex& b, const Vertex& c, const Vertex& d) noexcept {
     const DoubleDouble chord = slope(b, c);
     const double left = (chord - slope(a, b)).hi, right = (slope(c, d) - chord).hi;
@@ -340,13 +341,13 @@ double sag(const Vertex& a, const Vertex& b, const Vertex& c, const Vertex& d) n
 
 DoubleDouble least_at(const Vertex& v) noexcept { return v.r < 1.0 ? two_sum(1.0, -v.r) : DoubleDouble{0.0, 0.0}; }
 
-// Every point lowered by the larger sag of the cells beside it: chords fall by at least their own. What is not above
-// 1 - r or 0 then is left out, up to the last one of them, which is put there.
+// Lowers every point by the larger sag of the two cells beside it, so that chords fall by at least their own sag.
+// Points that are then not above 1 - r or 0 are left out, except the last of them, which is moved there.
 std::vector<Vertex> lowered(const std::vector<Vertex>& lower, const std::vector<Vertex>& upper) {
     const std::size_t n = lower.size();
     std::vector<double> sags(n, 0.0);
     for (std::size_t i = 1; i + 1 < n; ++i) {
-        // Beyond the last point H falls no more than to where it is.
+        // Beyond the last point H is at most its value there.
         const Vertex level{0.0, lower[i + 1].r + 1.0, lower[i + 1].h};
         sags[i] = sag(upper[i - 1], lower[i], lower[i + 1], i + 2 < n ? upper[i + 2] : level);
     }
@@ -394,7 +395,7 @@ const PairPointer& AllocationPair::found(const PairPointer& side) const {
         const double spread = rough_spread(sigma_, batches_);
         const std::vector<Point> below = side_of(curve, spread, true), above = side_of(curve, spread, false);
         if (below.size() < 2 || above.size() < 2) {
-            upper_ = gaussian_noise(1.0 / sigma_);  // seen which batch it was
+            upper_ = gaussian_noise(1.0 / sigma_);  // the batch of the record is revealed
             lower_ = discrete_pair({1.0}, {1.0});
             return;
         }

@@ -17,7 +17,7 @@ constexpr double kFar = 0x1p23;
 
 Enclosed exactly(double x) noexcept { return {{{x, 0.0}, 0.0}, 0.0}; }
 
-// mu = 0 and mu = inf: equal distributions, and disjoint ones.
+// The curves for mu = 0 (equal distributions) and mu = inf (disjoint ones).
 CurvePoint at_limit(double mu, double eps) noexcept {
     if (mu > 0.0) return {exactly(1.0), exactly(0.0), kScaledZero};
     if (eps >= 0.0) return {exactly(0.0), exactly(1.0), kScaledZero};
@@ -295,7 +295,7 @@ public:
     Bracket delta(double eps) const {
         const auto [before, beyond] = ends([&](const Place& at) { return at.loss + at.error <= eps; });
         if (before.y == beyond.y && before.y == last_) return {0.0, kSmallestNormal};
-        if (before.y == beyond.y) {  // all outputs
+        if (before.y == beyond.y) {  // all outputs have losses above eps
             const double all = std::max(-std::expm1(eps), 0.0);
             return {all * lowered(8), all * raised(8) + kSmallestNormal};
         }
@@ -314,15 +314,15 @@ public:
     }
 
 private:
-    static constexpr double kFarthest = 39.0;  // from all means: beyond is less than the smallest normal number
+    static constexpr double kFarthest = 39.0;  // from all means; the mass beyond is below the smallest normal number
     static constexpr int kMostTurns = 60;
 
     struct Place {
         double y, loss, error;
     };
 
-    // Next to each other, the first with the property that outputs have up to a place, the second without; both the
-    // first or the last place if all lack it or have it.
+    // `has` holds up to some place and not beyond. Returns two neighbouring places, the last that has it and the first
+    // that lacks it. If all places lack it, both are the first place; if all have it, both are the last.
     std::pair<Place, Place> ends(auto has) const {
         Place at[kLanes];
         find({first_, last_}, at);
@@ -348,7 +348,7 @@ private:
         for (int i = 0; i < kLanes; ++i) x[i] = sign * y[i];
         evaluate(law_, x, v, density, error);
         for (int i = 0; i < kLanes; ++i) {
-            // Of c, and of k c x - k^2 c^2/2, where it cancels.
+            // The errors of c, and of k c x - k^2 c^2/2 where it cancels.
             double number = law_.group->rise(x[i]).number;
             if (law_.two_sided()) number += law_.group->rise(-x[i]).number;
             const double moved = 4.0 * number * law_.c * (std::fabs(x[i]) + far);
@@ -383,7 +383,8 @@ private:
     double first_, last_;
 };
 
-constexpr double kLittleNoise = 0.01;  // on a record: outputs reveal all, and the bounds of included_records are narrow
+// Below this noise on a record outputs reveal all, and the bounds of included_records are narrow.
+constexpr double kLittleNoise = 0.01;
 
 std::optional<GroupStep> group_step(const SortedSteps& c, SampledPair pair) {
     if (c.steps.size() != 1 || c.steps[0].count != 1.0) return std::nullopt;

@@ -76,7 +76,7 @@ Bracket gaussian_bracket(const SortedSteps& c, auto curve) noexcept {
     return {curve(std::max(mu * (1.0 - error) - least, 0.0)).lower, curve(mu * (1.0 + error) + least).upper};
 }
 
-// Of single steps; add/remove only.
+// The direction of a single step; not for replaced records.
 inline Direction direction_of(SampledPair pair) noexcept {
     return pair == SampledPair::add ? Direction::add : Direction::remove;
 }

@@ -13,11 +13,11 @@ namespace renyi {
 
 namespace {
 
-// They affect width and time, not validity.
+// Tuning: these affect width and time, not validity.
 constexpr int kMostPlacements = 6;
-constexpr double kFirstGuess = -40.0;  // of log delta, for the limit of the losses
-constexpr double kRefinement = 20.0;   // in log delta, from one placement to the next
-constexpr double kFirstReach = 0.6;    // in spreads, where a Gaussian transform loses an eighth and others gain
+constexpr double kFirstGuess = -40.0;  // the first guess of log delta, which sets the limit of the losses
+constexpr double kRefinement = 20.0;   // the largest change of log delta from one placement to the next
+constexpr double kFirstReach = 0.6;    // in spreads; here a Gaussian transform loses an eighth and others gain
 
 }  // namespace
 
@@ -57,7 +57,7 @@ bool Contour::place_at_epsilon(double epsilon) {
     const bool beyond = reaches(whole, limit_for(all, kFirstGuess - effort_.depth));
     if (!beyond && !(whole.is_short && leaves_out())) return place(whole, epsilon);
     if (!leaves_out()) return false;
-    // The limit is moved out until what lies beyond is negligible against delta.
+    // Move the limit out until the mass beyond it is negligible against delta.
     double log_delta = kFirstGuess;
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         limit_ = limit_for(all, log_delta - effort_.depth - 1.0);
@@ -86,7 +86,8 @@ bool Contour::place_for_delta(double delta) {
     return work_ < most_work() && place_by_epsilon(all, delta);
 }
 
-// Contours for epsilons nearer and nearer, from that of the Gaussian with the same mean and variance.
+// Places contours for a sequence of epsilons that approaches the answer. It starts at the epsilon of the Gaussian with
+// the same mean and variance.
 bool Contour::place_by_epsilon(std::span<const SampledStep> all, double delta) {
     const TiltedMoment origin = tilted_moment({all, direction_, kInfinity}, 0.0);
     double epsilon = origin.first + std::sqrt(-2.0 * std::log(delta) * origin.second);
@@ -109,8 +110,8 @@ bool Contour::reaches(const Saddle& saddle, double limit) const noexcept {
     });
 }
 
-// Step and nodes for a bracket about e^-depth wide. Where the saddle-point formula is far above delta, because most of
-// the mass at the saddle point is no loss at all, the sum itself tells how much finer it has to be.
+// Chooses step and nodes for a bracket about e^-depth wide. The saddle-point formula is far above delta if most of the
+// mass at the saddle point has loss 0; then the sum itself tells how much finer it has to be.
 bool Contour::place(const Saddle& saddle, double epsilon) {
     nodes_ = 0;
     if (saddle.tilt == 0.0) return false;
@@ -143,7 +144,7 @@ Contour::Bound Contour::bound_at(double t) const noexcept {
     return bound;
 }
 
-// The step from the aliasing bounds: the distance D = 2 pi/h at which both are e^-depth of delta.
+// Derives the step from the aliasing bounds: the distance D = 2 pi/h at which both are e^-depth of delta.
 bool Contour::discretise(double log_delta, double epsilon) noexcept {
     const double spread = std::sqrt(2.0 * effort_.depth / total([](const Group& g) { return g.at.second; }));
     const auto distance = [&](const Bound& bound) {
@@ -176,14 +177,14 @@ bool Contour::discretise(double log_delta, double epsilon) noexcept {
     return period > 0.0 && period < kInfinity;
 }
 
-// Reading a contour that is placed: the trapezoidal sum, its errors, and the brackets of delta and epsilon.
+// Reading a placed contour: the trapezoidal sum, its errors, and the brackets of delta and epsilon.
 
 namespace {
 
-// They affect width and time, not validity.
-constexpr double kFound = 1e-7;  // of log delta, from where one step more of Newton's is exact
+// Tuning: these affect width and time, not validity.
+constexpr double kFound = 1e-7;  // error of log delta after which one more Newton step is exact
 constexpr int kMostWidenings = 24;
-constexpr double kLongest = 2.0;  // of Newton's steps, in deviations of the tilted sum
+constexpr double kLongest = 2.0;  // the longest Newton step, in deviations of the tilted sum
 
 }  // namespace
 
@@ -237,12 +238,12 @@ Bracket Contour::delta(double epsilon) const noexcept {
     return {std::max(0.0, value * (1.0 - s.error - alias)), std::isnan(upper) ? 1.0 : std::min(upper, 1.0)};
 }
 
-// Newton on the fixed contour, then outward, first by what the bracket of log delta is wide, until both ends are
-// certain: where delta is next to 1 its slope is less than the errors.
+// Newton's method on the fixed contour, then steps outward until both ends are proven. The first step outward is the
+// error of log delta over the slope; where delta is next to 1 the slope is less than the errors, and steps double.
 Bracket Contour::epsilon(double delta) const noexcept {
     if (nodes_ == 0) return kNoBracket;
     const double log_delta = std::log(delta);
-    // There Newton's step is far beyond the sum, too.
+    // Where delta is next to 1, Newton's step would leave the range of the sum.
     const double farthest = kLongest * std::sqrt(total([](const Group& g) { return g.at.second; }));
     double epsilon = guess_;
     Sum s = sum(epsilon);
@@ -272,17 +273,17 @@ Bracket Contour::epsilon(double delta) const noexcept {
     return std::isnan(found.lower + found.upper) ? kNoBracket : found;
 }
 
-// The transform at the nodes of a contour that is placed, and how many nodes it takes.
+// The transform at the nodes of a placed contour, and the number of nodes.
 
 namespace {
 
-// Affects time, not validity.
-constexpr double kFirstNodes = 2.0;  // times those of a Gaussian transform: true ones fall more slowly
+// Tuning: affects time, not validity.
+constexpr double kFirstNodes = 2.0;  // nodes, relative to a Gaussian transform; other transforms fall more slowly
 
 }  // namespace
 
-// K(t) and the tilted laws. The derivative of log A is right to a few u relatively while log A is small; from there on
-// the mean of the tilted law itself is the better one.
+// Computes K(t) and the tilted laws. While log A is small its derivative is right to a few u relatively; beyond, the
+// mean of the tilted law itself is more accurate.
 void Contour::make_laws(const TiltedMoment& at) {
     const bool alone = steps_.size() == 1 && groups_[1].times == 1.0;
     const double order = order_of(direction_, t_), sign = direction_ == Direction::remove ? 1.0 : -1.0;
@@ -330,7 +331,7 @@ bool Contour::sum_nodes(double log_delta, double epsilon) {
     return false;
 }
 
-// The transform at the next nodes up to that many in all, law after law; false where that is too much work.
+// Adds nodes up to `count` in all, one law after the other. False if that is too much work.
 bool Contour::add_nodes(std::size_t count) {
     const std::size_t first = nodes_;
     const double last = static_cast<double>(count) * step_;
@@ -354,7 +355,7 @@ bool Contour::add_nodes(std::size_t count) {
     return true;
 }
 
-// One law at the nodes from the first on.
+// Adds one law at the nodes from `first` on.
 void Contour::add_law(std::size_t law, std::size_t first, Group& g) {
     const double last = static_cast<double>(g.phase.size()) * step_;
     laws_[law].lay(last, step_, line_);
@@ -363,7 +364,7 @@ void Contour::add_law(std::size_t law, std::size_t first, Group& g) {
                                           &g.phase[j]);
 }
 
-// Beyond the last node.
+// Bounds the transform beyond the last node.
 void Contour::bound_tails() {
     const double last = static_cast<double>(nodes_) * step_;
     for (Group& g : groups_) {

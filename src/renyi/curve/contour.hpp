@@ -2,7 +2,7 @@
 //
 // With K(z) = sum_i count_i log E e^{z L_i}, the log moment generating function of the privacy loss, and any t > 0,
 //     delta(eps) = 1/(2 pi i) integral_{t - i inf}^{t + i inf} e^{K(z) - z eps} / (z (z+1)) dz
-// (Alghamdi et al. 2023, Theorem 3.1). t is taken at the saddle point, where nothing cancels and delta = 1e-300 is as
+// (Alghamdi et al. 2023, Theorem 3.1). t is taken at the saddle point, where no terms cancel: delta = 1e-300 is as
 // accurate as delta = 0.1.
 //
 // Certificate. The trapezoidal sum T_h over z = t + i j h is, by Poisson's summation formula with D = 2 pi/h,
@@ -10,7 +10,7 @@
 // every term is >= 0, so T_h is never below delta, and the other terms are bounded by delta(eps') <= e^{K(s) - s eps'}
 // s^s/(1+s)^(1+s) at some s below t for m < 0 (s = 0 gives delta <= 1) and above t for m > 0. The nodes left out are
 // bounded by |e^{K(t+iy)}| <= e^{K(t)} rho for all y >= Y (TiltedLaw::log_decay) and 1/|z (z+1)| <= 1/y^2. The bounds
-// hold for any t and h; what is chosen well only makes them small. Losses beyond a limit are left out of the sum and
+// hold for any t and h; good choices only make them small. Losses beyond a limit are left out of the sum and
 // their mass is added to the upper end.
 #pragma once
 
@@ -24,17 +24,18 @@
 
 namespace renyi {
 
-// How much to spend. The bracket is about e^-depth wide, relatively; with more than most_nodes nodes none is given.
+// The effort of a contour. The bracket is about e^-depth wide, relatively. If it needs more than most_nodes nodes,
+// there is no bracket.
 struct Effort {
     double depth;
     std::size_t most_nodes;
     double most_work;  // terms of the transforms, for each kind of step
-    bool leaves_out;   // losses of negligible probability, where the tilted law has its peak among them
+    bool leaves_out;   // whether losses of negligible probability are left out if the tilted law peaks among them
 };
 
 constexpr Effort kPlainEffort{37.0, 1 << 12, 2e5, false};  // e^-37 < 2^-53; beyond, the split sum is faster
-constexpr Effort kLastEffort{37.0, 1 << 13, 2e7, true};    // where that has no answer: some ten milliseconds
-constexpr Effort kShortEffort{37.0, 1 << 12, 3e6, true};   // a part of it
+constexpr Effort kLastEffort{37.0, 1 << 13, 2e7, true};    // if the split sum has no answer: some ten milliseconds
+constexpr Effort kShortEffort{37.0, 1 << 12, 3e6, true};   // the same with a seventh of the work
 
 // A composition of fixed steps and of `times` repetitions of repeated ones, whose transform is evaluated once on the
 // nodes of a contour and serves every epsilon, delta and number of repetitions near those it was placed for: each
@@ -46,8 +47,8 @@ public:
 
     void repeat(double times) noexcept;
 
-    // Evaluates the transform where it serves best; false where it decays too slowly or takes too much work, where no
-    // saddle point is found, or the tilted law has a peak beyond the losses that count.
+    // Evaluates the transform at the saddle point. False if the transform decays too slowly or takes too much work, if
+    // there is no saddle point, or if the tilted law peaks among losses of negligible probability.
     bool place_for_epsilon(double epsilon);
     bool place_for_delta(double delta);
 
@@ -107,14 +108,14 @@ private:
     Group groups_[kGroups];
     Direction direction_;
     Effort effort_;
-    double limit_ = kInfinity;  // of u: larger losses are left out, see LossSum
+    double limit_ = kInfinity;  // losses with u beyond this are left out, see LossSum
     double t_ = 0.0, step_ = 0.0;
     Bound below_, above_;
     double guess_ = 0.0;  // epsilon of the last placement
     std::size_t nodes_ = 0;
-    double work_ = 0.0;  // terms since the question was put
+    double work_ = 0.0;  // terms evaluated for the current question
     std::vector<TiltedLaw> laws_;
-    double rounding_ = 0.0, rounding_of_mean_ = 0.0;  // of the worst of them
+    double rounding_ = 0.0, rounding_of_mean_ = 0.0;  // the largest of all laws
     TiltedLine line_;                                 // scratch
 };
 

@@ -1,5 +1,5 @@
-// See the header. Fixed summation order. A term of the value is right to 24 u by itself, to 4 u of its angle by the
-// rounding of the angle and to 4 u of it by that of circular_excess, which holds up to 2^20.
+// See the header. The order of summation is fixed. The error of a term of the value is 24 u of the term, 4 u of its
+// angle from the rounding of the angle, and 4 u of its angle from circular_excess, which holds up to 2^20.
 #include "renyi/curve/contour_sum.hpp"
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace renyi {
 namespace {
 
 constexpr double kLargestAngle = 0x1p20;
-constexpr double kNoAngle = 1e300;  // of error: a term beyond is void, but 0 where its size is
+constexpr double kNoAngle = 1e300;  // error of a term whose angle is unknown; 0 if the size of the term is 0
 
 RENYI_MULTIVERSION
 LineSums sum_rows(const double* modulus0, const double* modulus1, const double* phase0, const double* phase1,

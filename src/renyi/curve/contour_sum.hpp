@@ -1,18 +1,19 @@
-// The hot loop of a contour that is placed: the trapezoidal sum over its nodes z = t + i j h, j = 1, 2, ...
+// The hot loop of a placed contour: the trapezoidal sum over its nodes z = t + i j h, j = 1, 2, ...
 #pragma once
 
 #include <cstddef>
 
 namespace renyi {
 
-// What the sum needs; two transforms multiply, the second one `times` over.
+// The terms of the sum: the product of two transforms, the second one raised to the power `times`.
 struct LineTerms {
     const double *log_modulus[2], *phase[2];  // at the nodes, a multiple of kLanes of them
     std::size_t count;
     double times;
     double t, step;
     double drift;  // K'(t) - epsilon
-    // Rounding, in units of u: of log (1 + R + i I) relative to min(y^2 variance/2, flat + y steep), and of K'(t).
+    // Rounding errors in units of u: that of log (1 + R + i I) relative to min(y^2 variance/2, flat + y steep), and
+    // that of K'(t).
     double rounding, variance, flat, steep, mean;
 };
 

@@ -83,17 +83,17 @@ CurvePoint mirrored(const CurvePoint& p, double eps) noexcept {
 
 namespace {
 
-// They affect time, not validity.
-constexpr double kBounded = 0.9;  // of the largest loss
-constexpr double kLeastGuess = 0.1;  // of epsilon, in deviations of the sum
-constexpr double kBulk = 0.5;  // of delta: beyond, saddle points are next to 0
+// Tuning: these affect time, not validity.
+constexpr double kBounded = 0.9;     // the largest guess of epsilon, as a share of the largest loss
+constexpr double kLeastGuess = 0.1;  // the least guess of epsilon, in deviations of the sum
+constexpr double kBulk = 0.5;        // for delta above this, saddle points are next to 0
 
-// Of the loss without a tilt.
+// The variance of the untilted loss.
 double variance_of(const SortedSteps& c, Direction direction) noexcept {
     return tilted_moment({c.steps, direction, kInfinity}, 0.0).second;
 }
 
-// The mass of outputs beyond one, of a group.
+// For a group: the probability of outputs beyond x.
 double tail_of(const SampledLoss& law, double x) {
     if (!law.weighted()) return upper_tail(x).value;
     double sum = 0.0;
@@ -131,7 +131,7 @@ double group_guess_epsilon(const SortedSteps& c, SampledPair pair, double delta)
     return std::max(large, normal);
 }
 
-// Of the sum where records are replaced.
+// Mean and variance of the sum of losses where records are replaced.
 struct Moments {
     double mean, variance;
 
@@ -178,7 +178,7 @@ double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexc
     const Direction direction = direction_of(pair);
     if (direction == Direction::add && c.gaussian == 0.0) {
         const Bracket bounds = quick_epsilon(c, direction, delta);
-        if (delta > kBulk) {  // by the normal law of the same mean and variance
+        if (delta > kBulk) {  // the guess of the normal law of the same mean and variance
             const TiltedMoment at = tilted_moment({c.steps, direction, kInfinity}, 0.0);
             const double guess = at.first - 0.5 * at.second + gaussian_epsilon_guess(std::sqrt(at.second), delta);
             return std::clamp(guess, bounds.lower, bounds.upper);

@@ -3,7 +3,7 @@
 //
 // Both logarithms are concave in eps wherever the loss is (L minus an exponential variable then has a log-concave law,
 // and delta is its tail), so Newton's method converges from one side; a bracket guards it in any case. Every loop is
-// bounded; what is not reached is answered by the end of the range.
+// bounded; where a search does not arrive, the answer is the end of the range.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace renyi {
 
 // A point of a privacy curve with everything that root finding needs, and the core of the Gaussian one.
-// Each right to its error, relatively, however small; the mass only to a few digits.
+// delta and complement have relative errors, also where they are tiny; the mass is right to a few digits only.
 struct CurvePoint {
     Enclosed delta;
     Enclosed complement;  // 1 - delta
@@ -125,8 +125,8 @@ Bracket epsilon_root(double delta, double start, At at) noexcept {
         });
 }
 
-// Where a split sum is placed before anything better is known: roughly, one large loss or many small ones that are
-// nearly normal. Nothing here is a bound.
+// A first guess for placing a split sum: delta comes from one large loss, or from many small losses that are nearly
+// normal. Neither guess is a bound.
 double guess_log_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept;
 double guess_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept;
 

@@ -7,7 +7,8 @@
 //                                     (inclusion_line.hpp)
 //   few effective steps, heavy tails  split sum (split_sum.hpp)
 //   none of these is narrow           Chernoff's bound, basic composition, single events
-// Every answer is a certificate, wide ones are intersected with each other: wide where no route serves, never wrong.
+// Every answer is a proven bracket. Wide brackets are intersected with each other; where no route is narrow, the answer
+// is wide and still valid.
 // Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance between
 // neighbours) and the split sum only. Steps have q in [0, 1], sigma in (0, inf] and counts >= 0. Their order does not
 // matter, to the last bit.
@@ -23,11 +24,10 @@ namespace renyi {
 
 class CurveSolver;
 
-// What a question took; of several, the last.
+// The route that answered; for several questions, that of the last.
 enum class Route { nothing_new, closed_form, bounds, line, inclusion_line, split_sum, long_line };
 
-// The curve of one composition. Questions share contours, earlier ones with later ones: neighbours cost next to
-// nothing.
+// The curve of one composition. Later questions reuse the contours of earlier ones, so that nearby questions are cheap.
 class PrivacyCurve {
 public:
     PrivacyCurve(std::span<const SampledStep> steps, SampledPair pair);
@@ -38,10 +38,10 @@ public:
     // 0 <= delta <= 1; epsilons of either sign.
     void epsilon(std::span<const double> deltas, std::span<const double> known, Bracket* answers);
 
-    // An upper bound of delta that is quickly had and usually within a factor of ten or so.
+    // A quick upper bound of delta, usually within a factor of ten.
     double rough_delta(double epsilon) const noexcept;
 
-    // Of the last question.
+    // The route of the last question.
     Route route() const noexcept;
 
 private:

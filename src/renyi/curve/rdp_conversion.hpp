@@ -16,8 +16,8 @@
 // and eps), so one monotone equation K(s) = K remains. f - 1 = q F(a) + (1-q) F(b), F(a) = a^alpha - 1 - alpha (a-1) >=
 // 0, keeps its digits for small K.
 //
-// Every function works from both sides: given K not below the truth the result is not below it, given the wish to round
-// down it is not above. Values are not clamped: eps may be negative, log delta positive.
+// Every function rounds either way: if K is not below the truth, neither is the result; rounded down, it is not above.
+// Values are not clamped: eps may be negative, log delta positive.
 #pragma once
 
 namespace renyi {
@@ -41,7 +41,7 @@ double epsilon_from_rdp(Conversion conversion, double alpha, double k, double lo
 double log_delta_from_rdp(Conversion conversion, double alpha, double k, double epsilon, Rounding rounding,
                           TouchStart* start = nullptr) noexcept;
 
-// Lower bounds on the optimal values that cost a few logarithms: q a^alpha <= e^K - 1 implies f <= e^K, since b <= 1,
+// Cheap lower bounds on the optimal values, by a few logarithms: q a^alpha <= e^K - 1 implies f <= e^K, since b <= 1,
 // and the pairs of that smaller set have the balle value for e^K - 1 as long as p = alpha delta <= 1.
 double epsilon_floor(double alpha, double k, double log_delta) noexcept;
 double log_delta_floor(double alpha, double k, double epsilon) noexcept;

@@ -83,8 +83,8 @@ double floor_of(const RdpQuery& q, double alpha, double k) noexcept {
     return q.given_delta ? epsilon_floor(alpha, k, q.log_delta) : log_delta_floor(alpha, k, q.epsilon);
 }
 
-// A monotone function of the order less its target, and its derivative in log t. `gain` times the function and a short
-// step of log t is about what the step changes the answer by, relatively; a step leaves about `rest` of the distance.
+// A monotone function of the order minus its target, and its derivative in log t. `gain` times the function times a
+// short step of log t is about the relative change of the answer; a step leaves about `rest` of the distance.
 struct Stationarity {
     double value, slope;
     double gain = 1.0, rest = 1.0;
@@ -124,7 +124,7 @@ LogMoment less_one(LogMoment m) noexcept {
 }
 
 // A search ends after a step below `tiny`, or one below `small` that leaves the answer off by less than `change`,
-// relatively. They affect width and time, not validity.
+// relatively. Tuning: these affect width and time, not validity.
 struct Accuracy {
     double tiny, small, change;
 };
@@ -134,8 +134,8 @@ constexpr Accuracy kRough{0.2, 0.2, 1.0}, kStart{1e-3, 0.1, 1e-2}, kFinal{1e-9, 
 // Whether a Stationarity carries its derivative or only a bound on it; then near secants replace it.
 enum class Slope { exact, bound };
 
-// Root of an increasing function of log t, from `start`. What is minimised is flat there: an error d of the root costs
-// O(d^2) - unless K has a corner there, so that the function jumps: then the corner is found to the last digits.
+// Root of an increasing function of log t, from `start`. The minimised value is flat there, so an error d of the root
+// costs O(d^2). At a corner of K the function jumps; then the corner is found to the last digits.
 template <class Function>
 double rising_root(const RdpQuery& query, double start, Accuracy accuracy, Slope kind, Function function) noexcept {
     const bool is_smooth = query.composition.curves.empty();
@@ -174,8 +174,7 @@ double rising_root(const RdpQuery& query, double start, Accuracy accuracy, Slope
     return here;
 }
 
-// Guess of log t: where the Gaussian part of the loss would put it, no further than where the sampled component takes
-// over.
+// Guess of log t: the root for the Gaussian part of the loss, at most where the sampled component takes over.
 double first_guess(const RdpQuery& query) noexcept {
     double curvature = 0.0, limit = 1e6;
     for (const SampledStep& s : query.composition.steps) {
@@ -208,7 +207,7 @@ struct Tangent {
 
 Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
 
-// The first unless the second is below it: values at useless orders may be NaN.
+// The smaller of both. The second may be NaN, at useless orders; then the first.
 RdpAtOrder smaller(const RdpAtOrder& a, const RdpAtOrder& b) noexcept { return b.value < a.value ? b : a; }
 
 RdpAtOrder best_by_trial(const RdpQuery& query, std::span<const double> orders) noexcept {
@@ -259,9 +258,9 @@ RdpAtOrder best_of_list(const RdpQuery& query, std::span<const double> orders) n
     return best;
 }
 
-constexpr double kFinest = 0.25;  // of log t
+constexpr double kFinest = 0.25;  // spacing of the grid in log t
 
-// The least value found by golden sections of log t, within `width` on both sides of a good order.
+// The least value by golden-section search over log t, within `width` on both sides of a good order.
 RdpAtOrder golden_minimum(const RdpQuery& query, const RdpAtOrder& good, double width, double tolerance) noexcept {
     const double centre = lane_log(good.alpha - 1.0);
     const Least least = golden_section(centre - width, centre + width, tolerance,
@@ -281,8 +280,8 @@ RdpAtOrder scanned_minimum(const RdpQuery& query) noexcept {
                           query.composition.curves.empty() ? 1e-9 : 1e-13);
 }
 
-// Looks for a smaller value between two orders. Divergences grow with the order, and values at one divergence fall: none
-// is below the value of the divergence `rho` of the lower order at the higher one.
+// Looks for a smaller value between two orders. Divergences grow with the order, and the value at a fixed divergence
+// falls with it, so no value is below that of the divergence `rho` of the lower order at the higher order.
 void search_between(const RdpQuery& query, double low, double high, double rho, RdpAtOrder& best) noexcept {
     const double alpha = query.order_at(high);
     if (query.convert(alpha, rho * (alpha - 1.0), Rounding::down) >= best.value) return;
@@ -335,7 +334,7 @@ RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
                               [&](double x) { return optimal_form(query, x, moments_at(x)); });
     const double order = query.order_at(exact);
     RdpAtOrder best = query.at(order, order == last_order ? last_k : moments_at(order).value);
-    // Where e^K is not large there may be a second minimum. A search that was lost is above balle's value.
+    // Where e^K is not large there may be a second minimum. A search that failed is above balle's value.
     const bool is_smooth = query.composition.curves.empty();
     const bool is_found = is_smooth && best.value <= balle;
     if (is_found && best.k.value >= kLargeK) return best;
@@ -344,7 +343,7 @@ RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
     return is_smooth ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
 }
 
-// Curves bend sharply at whole orders if anywhere: the search ends next to one.
+// Renyi curves may have corners at whole orders: the search ends next to one.
 RdpAtOrder at_corner(const RdpQuery& query, const RdpAtOrder& found) noexcept {
     const double whole = std::nearbyint(found.alpha);
     if (query.composition.curves.empty() || !(std::fabs(found.alpha - whole) < 1e-9 * found.alpha) ||
@@ -380,7 +379,7 @@ RdpGuarantee at_best(const RdpQuery& query, std::span<const double> orders) noex
     return guarantee(query, best_order(query, {orders.begin(), finite}));
 }
 
-// log delta at epsilon = 0 from the divergence of the lowest order at hand, if it can be below log_delta.
+// log delta at epsilon = 0 from the divergence of the lowest available order, if it can be below log_delta.
 double log_total_variation(const RdpQuery& query, std::span<const double> orders, double log_delta) noexcept {
     if (query.conversion == Conversion::mironov) return kInfinity;
     double jensen = 0.0;  // log A >= alpha (alpha-1) q^2/(2 sigma^2)
@@ -389,8 +388,9 @@ double log_total_variation(const RdpQuery& query, std::span<const double> orders
     return log_delta_at_zero(std::max(upper(rdp(query.composition, orders.empty() ? 1.0 : orders[0])), query.least));
 }
 
-// What is known at alpha = infinity: losses of at most `loss` in both orders. Mironov's conversion becomes that bound;
-// otherwise randomized response is the worst pair (Kairouz, Oh, Viswanath 2015), delta = (e^loss - e^eps)/(e^loss + 1).
+// The guarantee at alpha = infinity: losses of at most `loss` in both directions. Mironov's conversion becomes that
+// bound; otherwise randomized response is the worst pair (Kairouz, Oh, Viswanath 2015), delta = (e^loss -
+// e^eps)/(e^loss + 1).
 RdpGuarantee pure_epsilon(const RdpQuery& query, double loss) noexcept {
     if (query.conversion == Conversion::mironov) return {loss, loss * (1.0 - kPureMargin), kInfinity};
     const double share = lane_exp(query.log_delta) * (1.0 + lane_exp(-loss));

@@ -10,10 +10,10 @@
 // minimum each and are scanned.
 //
 // Results are rounded outward from certified K: `value` is never below the converted value at `order`, `floor` never
-// above. 0 <= epsilon, 0 <= delta <= 1. Should the engine ever refuse a K (NaN), the answer is epsilon = inf or delta
+// above. 0 <= epsilon, 0 <= delta <= 1. If the engine refuses a K (NaN), the answer is epsilon = inf or delta
 // = 1. Where K is a polygon the functions above jump at its corners; orders beyond the largest at which K is finite are
-// not looked at, and if there is none the answer is epsilon = inf, delta = 1. Where the largest loss is known, it
-// answers if it is better: order = infinity.
+// not looked at, and if there is none the answer is epsilon = inf, delta = 1. The largest loss, where it is
+// known, is the answer if it is smaller: order = infinity.
 #pragma once
 
 #include <algorithm>
@@ -49,20 +49,19 @@ bool is_convex(const Composition& composition) noexcept;
 // the data.
 double largest_loss(const Composition& composition) noexcept;
 
-// A question to a composition, and what its Renyi curve answers at one order.
 constexpr double kLargestRdpOrder = 1e6;
 constexpr double kLogSmallest = -16.0;              // of t = alpha - 1: at least 1e-7
 constexpr double kLogLargest = 13.815509557964274;  // at most 1e6
 constexpr double kSmallestSum = 1e-280;             // K below may have lost its digits, or all, to underflow
 
-// What the curve gives at an order: K, and the value rounded up.
+// The result at one order: K, and the converted value rounded up.
 struct RdpAtOrder {
     double alpha;
     Certified k;
     double value;
 };
 
-// What is asked: epsilon at a given delta, or delta at a given epsilon.
+// The question: epsilon at a given delta, or delta at a given epsilon.
 struct RdpQuery {
     Composition composition;
     Conversion conversion;

@@ -13,16 +13,16 @@ namespace renyi {
 namespace {
 
 constexpr double kTwoPi = 2.0 * std::numbers::pi;
-// They affect width and time, not validity: every tilt gives a bound.
+// Tuning: these affect width and time, not validity, since every tilt gives a bound.
 constexpr int kMostTurns = 80;
 constexpr double kSmallestStart = 1e-12;
 constexpr double kNear = 0.1, kNearInteger = 0.7;  // in widths of the peak, 1/sqrt(F'')
 constexpr double kReached = 1.01, kShortOf = 0.85;
-constexpr double kMargin = 2.0;        // of a limit, within which tilted laws die down before it
+constexpr double kMargin = 2.0;        // distance before a limit within which tilted laws die down
 constexpr double kLargestOrder = 1e6;  // of log_a_derivatives
-constexpr double kDepth = 43.0;        // e^-43 of the tilted law beyond the limit is nothing
+constexpr double kDepth = 43.0;        // a share e^-43 of the tilted law beyond the limit is negligible
 
-// Where the tilted law ends well before the limit, the whole law is the same.
+// If the tilted law ends well before the limit, the derivatives are those of the whole law.
 LogADerivatives derivatives_of(const SampledStep& s, double order, double limit) noexcept {
     if (order < -kLargestOrder && s.q < 1.0) return log_a_by_quadrature(s.q, s.sigma, order, true);
     const double distance = limit - order / s.sigma;
@@ -38,7 +38,7 @@ bool is_known_well(const LossSum& loss, double tilt) noexcept {
     return loss.direction == Direction::remove && is_integer_order(1.0 + tilt);
 }
 
-// At integer orders log A is known to a few u: they serve where one is near.
+// Log A is right to a few u at integer orders, so a nearby integer order is preferred.
 double near_integer(const LossSum& loss, double tilt, double curvature) noexcept {
     const double t = std::nearbyint(tilt);
     const bool near = std::fabs(t - tilt) * std::sqrt(curvature) < kNearInteger;
@@ -51,8 +51,7 @@ double next_tilt(double newton, double low, double high) noexcept {
     return high < kInfinity ? std::sqrt(std::max(low, 1e-3 * high) * high) : 4.0 * low;
 }
 
-// Variance of the loss at t = 0 where it is small, and something like it where it is not: a search has to start
-// somewhere.
+// A starting value for the search: the variance of the loss at t = 0 where it is small, and a rough size elsewhere.
 double rough_variance(const LossSum& loss) noexcept {
     double sum = 0.0;
     for (const SampledStep& s : loss.steps) {
@@ -115,7 +114,7 @@ double Saddle::log_estimate() const noexcept {
 
 namespace {
 
-// The saddle point lies beyond the largest tilt in reach: a contour somewhat before that serves as well as it can.
+// The saddle point lies beyond the largest tilt in reach. Returns a tilt a little below that one.
 Saddle short_of(const LossSum& loss, double reach) noexcept {
     if (reach == 0.0) return {};
     Saddle s{exact_tilt(loss.direction, kShortOf * reach), {}, true};
@@ -158,8 +157,8 @@ Saddle saddle_at_epsilon(const LossSum& loss, double epsilon) noexcept {
     return search(loss, start, [&](const Saddle& s) { return (epsilon - s.epsilon()) / s.curvature(); });
 }
 
-// log_estimate() = log delta, whose derivative is -t F''; on the logarithm of both, as K may grow exponentially, but
-// where the one is next to 0: steps would be short far from the end.
+// Solves log_estimate() = log delta, whose derivative is -t F''. Newton's method runs on the logarithm of both sides,
+// as K may grow exponentially, except where log delta is next to 0: steps would be short far from the root.
 Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
     const double start = std::sqrt(std::max(-2.0 * log_delta, 0.5) / rough_variance(loss));
     return search(loss, start, [&](const Saddle& s) {

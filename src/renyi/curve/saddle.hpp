@@ -1,6 +1,6 @@
 // The saddle point of e^{K(t) - t eps} / (t (t+1)) on t > 0, where the contour of the privacy curve crosses the axis.
 //
-// F(t) = K(t) - t eps - log t - log(1+t) is convex; near its minimum is enough, since any t > 0 gives the same
+// F(t) = K(t) - t eps - log t - log(1+t) is convex. A point near its minimum suffices, since any t > 0 gives the same
 // integral.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace renyi {
 
 constexpr double kLargestTilt = 1e30;
 
-// The composition in one direction. Losses beyond u = limit are left out of it (Direction::remove): there the moment
-// generating function may grow without bound from outputs of negligible probability.
+// The composition in one direction. With Direction::remove, losses beyond u = limit are left out: outputs of negligible
+// probability may make the moment generating function grow without bound there.
 struct LossSum {
     std::span<const SampledStep> steps;
     Direction direction;
@@ -37,7 +37,7 @@ double exact_tilt(Direction direction, double t) noexcept;
 // A limit beyond which sum count P(u > limit) is below e^log_mass.
 double limit_for(std::span<const SampledStep> steps, double log_mass) noexcept;
 
-// sum count P(u > limit), rounded up: what is left out of delta.
+// sum count P(u > limit), rounded up: the mass that is left out of delta.
 double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept;
 
 // The order of log A that belongs to the tilt t.

@@ -1,5 +1,5 @@
-// A composition of Poisson-sampled Gaussian steps, brought into an order that depends on nothing but the steps, so that
-// answers do not either, to the last bit.
+// A composition of Poisson-sampled Gaussian steps in a canonical order: answers do not depend on the order in which
+// steps were added, to the last bit.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 namespace renyi {
 
 struct SortedSteps {
-    std::vector<SampledStep> steps{};  // sorted and merged, those that release nothing left out
+    std::vector<SampledStep> steps{};  // sorted and merged, without steps that release nothing
     double gaussian_mu = 0.0;          // of the Gaussian steps among them, all together
     double gaussian = 0.0;             // its square, at least the smallest normal number if there are any
     double largest_loss = 0.0;         // of Direction::add, rounded up; inf if there are Gaussian steps

@@ -16,10 +16,10 @@ namespace renyi {
 namespace {
 
 constexpr double kMargin = 64.0 * kUnitRoundoff;
-constexpr double kLeast = -45.0, kMost = 8.0;  // of v
-constexpr double kGain = 1e-12;                // of v that is looked for
+constexpr double kLeast = -45.0, kMost = 8.0;  // range of v
+constexpr double kGain = 1e-12;                // smallest change of v that the search looks for
 constexpr double kLargestExponent = 700.0, kNoSlope = -1000.0;
-constexpr double kNextToOne = 1.0 + 0x1p-40;  // an order that stands for the Kullback-Leibler divergence
+constexpr double kNextToOne = 1.0 + 0x1p-40;  // the order used for the Kullback-Leibler divergence
 constexpr double kSmallestError = 1e-290;     // b falls as a grows: b of a larger a is a bound
 
 // x = log p/q, y = log (1-q)/(1-p), both > 0.
@@ -46,10 +46,10 @@ struct EqualErrors {
 
 struct Excess {
     double value, rounding;
-    bool reverse;  // which direction breaks its constraint most
+    bool reverse;  // whether the reverse direction violates its constraint more
 };
 
-// The logarithm of (f - 1)/(e^K - 1), of the larger f, rounded down: positive where a constraint is broken.
+// The logarithm of (f - 1)/(e^K - 1), of the larger f, rounded down: positive where a constraint is violated.
 template <class Test>
 Excess excess(const Test& test, double v, double order, double k) noexcept {
     const Touch t = test(lane_exp(v));
@@ -73,8 +73,8 @@ struct Line {
     double at(double place) const noexcept { return error - lane_exp(log_slope) * (place - a); }
 };
 
-// Where the excess is 0, from the side where it is positive; above kMost nothing is known. Secants come down from
-// there: the excess bends upward. `start`: a guess.
+// The root of the excess, from the side where it is positive; above kMost nothing is known. Secants descend to the
+// root, since the excess is convex. `start` is a guess.
 template <class Test>
 double root(const Test& test, double start, double order, double k, bool& reverse) noexcept {
     double low = kLeast, high = start, slope = 2.0;
@@ -116,7 +116,7 @@ public:
     double bayes_risk(double rare) noexcept;
 
 private:
-    static constexpr int kSlots = 512, kCoarse = 16;  // intervals of log(o-1), and how many of them make one at first
+    static constexpr int kSlots = 512, kCoarse = 16;  // intervals of log(o-1); the first search merges kCoarse of them
     static constexpr int kNone = -1;
 
     double order_of(int slot) const noexcept;
@@ -156,7 +156,7 @@ bool is_below(const Test& test, const Found& best, double order, double k) noexc
     return !(best.v < kInfinity) || excess(test, best.v - kGain, order, k).value > 0.0;
 }
 
-// Takes an order if its root is smaller; returns whether it is.
+// Keeps an order if its root is smaller, and returns whether it was kept.
 template <class Test>
 bool consider(const Test& test, double order, double k, Found& best) noexcept {
     if (!is_below(test, best, order, k)) return false;
@@ -201,7 +201,7 @@ Found TwoPoints::least(const Test& test) noexcept {
     if (slot == kNone) return best;
     start_ = slot;
 
-    // At the least root the best order's excess is the largest of all: at a root next to that, nearly so.
+    // At the least root the best order has the largest excess of all orders; at a root next to it, nearly the largest.
     const double step = (query_.log_largest - kLogSmallest) / kSlots;
     double centre = lane_log(best.order - 1.0);
     for (const double width : {step, 0.1 * step}) {
@@ -217,7 +217,8 @@ Found TwoPoints::least(const Test& test) noexcept {
     return best;
 }
 
-// Of the Renyi curve, or of the largest loss where that allows less: there b >= 1 - e^L a and b >= e^-L (1 - a).
+// The supporting line at a: that of the Renyi curve, or that of the largest loss L where it is higher, b >= 1 - e^L a
+// and b >= e^-L (1 - a).
 Line TwoPoints::line_at(double a) noexcept {
     Line best{1.0, 0.0, kNoSlope, 0.0};
     const Found found = least(GivenError{a});
@@ -247,8 +248,8 @@ double TwoPoints::advantage() noexcept {
     return std::min(-lane_expm1(-y) / (1.0 + lane_exp(-y)) * (1.0 + kMargin), 1.0);
 }
 
-// By cutting planes: a line steeper than the odds and a flatter one bound what is sought from below, at whatever place
-// both are read. The next line touches where the slope may be that of the odds, a little beyond the last.
+// Cutting planes: a line steeper than the odds and a flatter one bound the risk from below, wherever both are
+// evaluated. The next line touches where the slope may equal the odds, a little beyond the last place.
 double TwoPoints::bayes_risk(double rare) noexcept {
     const double often = 1.0 - rare, log_odds = lane_log(rare / often);
     if (loss_ == 0.0 || rare == 0.0 || loss_ * (1.0 + kMargin) < -log_odds) return rare;
@@ -267,7 +268,7 @@ double TwoPoints::bayes_risk(double rare) noexcept {
         const double meeting = (steep.error - flat.error + down * steep.a - on * flat.a) / (down - on);
         const double read = std::clamp(meeting, steep.a, flat.a);
         const double cost = rare * read + often * std::min(steep.at(read), flat.at(read));
-        // What the roundings of both slopes cost, as far as a cost of no more than the least reaches.
+        // The cost of the rounding of both slopes, over the range in which the risk can be at most the least found.
         const double wrong = steep.rounding * (least_cost + often * down * (read - steep.a)) +
                              flat.rounding * (least_cost + often * on * (flat.a - read));
         bound = std::max(bound, cost * (1.0 - kMargin) - wrong);

@@ -7,9 +7,10 @@
 // and f(1-q, 1-p) <= e^K, which is the other direction. Where no loss exceeds L, p <= e^L q and 1-q <= e^L (1-p), too.
 // All these sets are convex; their intersection is symmetric under a <-> b and bounds every test from below.
 //
-// Any order gives a bound, and an error is taken where a constraint is proven to be broken: the search may only lose.
-// Orders: the continuum is searched by intervals. f grows with the order at a given divergence, and divergences grow
-// with the order: between two orders no error is above that of the higher order at the divergence of the lower one.
+// Any order gives a bound, and an error is used only where a constraint is proven to be violated: a poor search makes
+// the bound weaker, never wrong. The continuum of orders is searched by intervals. f grows with the order at a given
+// divergence, and divergences grow with the order: between two orders no error is above that of the higher order at the
+// divergence of the lower one.
 #pragma once
 
 #include <span>
