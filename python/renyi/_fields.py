@@ -12,7 +12,9 @@ def set_fields(frozen: object, **fields: object) -> None:
 def set_numbers(frozen: object, **ranges: Range) -> None:
     """Check fields that are numbers, each of its range, and set them."""
     for name, range_ in ranges.items():
-        object.__setattr__(frozen, name, number_in(getattr(frozen, name), name, range_))
+        value = getattr(frozen, name)
+        if not (type(value) is float and value and range_.low < value < range_.high):
+            object.__setattr__(frozen, name, number_in(value, name, range_))
 
 
 def set_integers(frozen: object, **least: int) -> None:

@@ -1,7 +1,6 @@
 """Locks that a forked child finds free."""
 
 import os
-import threading
 import weakref
 from typing import Any, TypeVar
 
@@ -10,30 +9,17 @@ Lock = TypeVar("Lock")
 _LOCKS: set[weakref.ref[Any]] = set()  # a WeakSet takes three times as long to fill
 
 
-def lock_freed_by_fork() -> threading.Lock:
-    """Return a lock that is free in every forked child, even if the parent held it.
+def freed_by_fork(lock: Lock) -> Lock:
+    """Return a lock as one that is free in every forked child, even if the parent held it.
 
     The thread that held it is not in the child, which would wait for it without end. The lock
-    remains the same object: NumPy keeps that of a bit generator.
+    remains the same object: NumPy keeps that of a bit generator. For a reentrant lock a thread that
+    was interrupted and left it held does not wait.
 
-    >>> with lock_freed_by_fork() as held:
+    >>> with freed_by_fork(threading.Lock()) as held:
     ...     held
     True
     """
-    return _freed_by_fork(threading.Lock())
-
-
-def reentrant_lock_freed_by_fork() -> Any:
-    """Return such a lock for which a thread that was interrupted and left it held does not wait.
-
-    >>> with reentrant_lock_freed_by_fork() as held:
-    ...     held
-    True
-    """
-    return _freed_by_fork(threading.RLock())
-
-
-def _freed_by_fork(lock: Lock) -> Lock:
     _LOCKS.add(weakref.ref(lock, _LOCKS.discard))
     return lock
 

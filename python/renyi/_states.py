@@ -2,11 +2,12 @@
 
 import os
 import secrets
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from renyi._locks import reentrant_lock_freed_by_fork
+from renyi._locks import freed_by_fork
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
@@ -78,7 +79,7 @@ class _Known:
     begun: int
     loaded: int = -1
     process: int = field(default_factory=os.getpid)
-    lock: Any = field(default_factory=reentrant_lock_freed_by_fork)
+    lock: Any = field(default_factory=lambda: freed_by_fork(threading.RLock()))
 
 
 _RUNS: dict[str, _Known] = {}

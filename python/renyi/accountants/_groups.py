@@ -8,13 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from renyi._engine import RenyiCurve
 from renyi._search import smallest_argument
-from renyi._validation import uses_of
 from renyi.accountants._curves import Array, Curve
 from renyi.accountants._tradeoff import (
     LARGEST_EPSILON,
@@ -24,16 +22,10 @@ from renyi.accountants._tradeoff import (
     search_lines,
     upper_tail,
 )
-from renyi.mechanisms.steps import LARGEST_GROUP
 
 LEAST_EPSILON = 1e-9  # that is looked for
 MOST_EPSILON = 3000.0  # doubles hold no delta of one record that is small enough beyond
 CLOSE = 1e-9  # of epsilons, relatively
-
-
-def group_size_of(value: Any) -> int:
-    """Return a number of records."""
-    return uses_of(value, "group_size", 1, LARGEST_GROUP)
 
 
 class GroupCurve:

@@ -1,6 +1,7 @@
 """What was composed under which adjacency, taken apart into what is added up."""
 
 import html
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
@@ -8,12 +9,12 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
 from renyi._adjacency import DIRECTIONS, LARGEST_COUNT, Adjacency, DirectionName
-from renyi._locks import reentrant_lock_freed_by_fork
+from renyi._locks import freed_by_fork
 from renyi._validation import adjacency_of, uses_of
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError, sum_of_losses
 from renyi.mechanisms.json_form import decode_counted, encode_counted
-from renyi.mechanisms.steps import SampledStep
+from renyi.mechanisms.steps import LARGEST_GROUP, SampledStep
 
 Part = TypeVar("Part")
 
@@ -29,7 +30,7 @@ class Ledger(ABC, Generic[Part]):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency: Adjacency = adjacency_of(adjacency)
-        self.lock = reentrant_lock_freed_by_fork()  # held while mechanisms are recorded
+        self.lock = freed_by_fork(threading.RLock())  # held while mechanisms are recorded
         self._ledger: dict[Mechanism, int] = {}
         self._uses: dict[Hashable, int] = {}  # of equal parts
         self._has_steps = False  # Gaussian ones, whose losses have no bound
@@ -64,7 +65,7 @@ class Ledger(ABC, Generic[Part]):
         >>> PLDAccountant().compose(Gaussian(2.0), 3).mechanisms
         ((Gaussian(noise_multiplier=2.0), 3),)
         """
-        number, parts = uses_of(count), self._parts_of(_mechanism(mechanism))
+        number, parts = uses_of(count), self._parts_of(mechanism)
         if number == 0:
             return self
         with self.lock:
@@ -87,7 +88,7 @@ class Ledger(ABC, Generic[Part]):
         (True, False)
         """
         try:
-            self._parts_of(_mechanism(mechanism))
+            self._parts_of(mechanism)
         except UnsupportedMechanismError:
             return False
         return True
@@ -100,20 +101,15 @@ class Ledger(ABC, Generic[Part]):
     def _record(self, part: Part, count: int) -> None:
         """Add ``count`` uses of a part; cannot fail."""
 
-    def _kind(self, part: Part) -> Hashable:
-        """Return a key that is equal for equal parts."""
-        return part
-
     def _uses_with(self, parts: Sequence[tuple[Part, int]], number: int) -> dict[Hashable, int]:
         """Return the count of each of these parts after ``number`` more uses of all."""
         uses: dict[Hashable, int] = {}
         for part, times in parts:
-            kind = self._kind(part)
-            uses[kind] = uses.get(kind, self._uses.get(kind, 0)) + times * number
-            if uses[kind] > LARGEST_COUNT:
+            uses[part] = uses.get(part, self._uses.get(part, 0)) + times * number
+            if uses[part] > LARGEST_COUNT:
                 raise ValueError(
                     "count must be an integer in [0, 10^9], with all that is composed of the same "
-                    f"steps, got {number} where that makes {uses[kind]}"
+                    f"steps, got {number} where that makes {uses[part]}"
                 )
         return uses
 
@@ -234,10 +230,13 @@ def _rebuilt(
 
 def leaves_of(mechanism: Mechanism) -> tuple[tuple[Mechanism, int], ...]:
     """Return the parts of a mechanism that are not compositions, with their counts."""
+    if not isinstance(mechanism, Mechanism):
+        raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
     return mechanism.parts if type(mechanism) is Composed else ((mechanism, 1),)
 
 
-def _mechanism(value: Any) -> Mechanism:
-    if not isinstance(value, Mechanism):
-        raise TypeError(f"mechanism must be a renyi mechanism, got {value!r}")
-    return value
+def group_size_of(value: Any) -> int:
+    """Return a number of records."""
+    if type(value) is int and 1 <= value <= LARGEST_GROUP:
+        return value
+    return uses_of(value, "group_size", 1, LARGEST_GROUP)

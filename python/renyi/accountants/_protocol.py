@@ -13,8 +13,8 @@ import numpy.typing as npt
 from renyi._adjacency import DirectionName
 from renyi._validation import Range, delta_of, epsilon_of, number_in, numbers_of, uses_of
 from renyi.accountants._curves import Array, Curve, PureCurve, opposite
-from renyi.accountants._groups import GroupCurve, group_size_of
-from renyi.accountants._ledger import Part, leaves_of
+from renyi.accountants._groups import GroupCurve
+from renyi.accountants._ledger import Part, group_size_of, leaves_of
 from renyi.accountants._risk import Risks
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import mechanism_of
@@ -159,10 +159,10 @@ class Accountant(Risks[Part]):
         curves = [self._curve(direction, rtol_of(rtol), group_size_of(group_size))]
         if attained and (least := self._attained(direction, rtol)) is not None:
             curves.append(least)
-        found = [
-            curve.epsilon_brackets(flat) if wanted == "epsilon" else curve.delta_brackets(flat)
-            for curve in curves
-        ]
+        found = []
+        for curve in curves:
+            of_curve = curve.epsilon_brackets if wanted == "epsilon" else curve.delta_brackets
+            found.append(of_curve(flat))
         (low, high), *lower = found
         low = np.minimum(lower[0][0], high) if lower else low
         if not shape:
@@ -334,7 +334,7 @@ class Accountant(Risks[Part]):
             curve = known._curve_of(direction, rtol)
         else:
             curve = self._group_curve(direction, rtol, size)
-        loss = self._largest_loss(direction)
+        loss = None if self._has_steps else self._largest_loss(direction)
         return curve if loss is None else PureCurve(curve, size * loss, reached=size == 1)
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from renyi._adjacency import DirectionName
 from renyi._validation import numbers_of, probability_of
 from renyi.accountants._curves import Array, Curve, opposite
-from renyi.accountants._groups import group_size_of
-from renyi.accountants._ledger import Ledger, Part
+from renyi.accountants._ledger import Ledger, Part, group_size_of
 from renyi.accountants._tradeoff import beta_from_curves
 
 RTOL = 1e-5  # of what is asked here

@@ -134,7 +134,8 @@ class PLDAccountant(Accountant[Part]):
                 for step, count in steps:
                     if (known := within_domain(step)) is not None:
                         # What counts as none for the engine has a pair with a valid lower end.
-                        known = known._replace(rate=step.rate, noise=known.noise or step.noise)
+                        if known is not step:
+                            known = known._replace(rate=step.rate, noise=known.noise or step.noise)
                         parts.append((known, uses * times * count))
         return parts
 

@@ -5,7 +5,8 @@ guarantee they stand for.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName
 from renyi._engine import RenyiCurve, SampledSteps, all_floats
-from renyi._validation import delta_of, epsilon_of, numbers_of, one_of, real_of
+from renyi._validation import PROBABILITY, epsilon_of, number_in, numbers_of, one_of, real_of
 from renyi.accountants._curves import Array, Curve, JoinedCurve, rounded_up, smallest
 from renyi.accountants._groups import group_curve
 from renyi.accountants._ledger import leaves_of
@@ -34,11 +35,12 @@ class Failure(NamedTuple):
     probability: float
 
 
-class RenyiPart(NamedTuple):
+@dataclass(frozen=True)
+class RenyiPart:
     """A mechanism with its Rényi curve."""
 
     mechanism: Mechanism
-    curve: RenyiCurve
+    curve: RenyiCurve = field(compare=False)
 
 
 Part = SampledStep | Failure | RenyiPart
@@ -108,14 +110,18 @@ class RDPAccountant(Accountant[Part]):
         for leaf, uses in leaves_of(mechanism):
             leaf.check_adjacency(self._adjacency)
             for release, times in leaf.releases:
-                parts += [(part, uses * times * n) for part, n in self._parts_of_release(release)]
+                for part, count in self._parts_of_release(release):
+                    parts.append((part, uses * times * count))
         return parts
 
     def _parts_of_release(self, release: Mechanism) -> Iterable[tuple[Part, int]]:
         steps = release.gaussian_steps
         if steps is not None:
-            known = ((within_domain(step), count) for step, count in steps)
-            return [(self._part_of_step(step), count) for step, count in known if step is not None]
+            parts: list[tuple[Part, int]] = []
+            for step, count in steps:
+                if (known := within_domain(step)) is not None:
+                    parts.append((self._part_of_step(known), count))
+            return parts
         safe, failing = release.without_failure()
         if failing == 0.0:
             return [(RenyiPart(release, safe.renyi_curve(self._adjacency)), 1)]
@@ -128,9 +134,6 @@ class RDPAccountant(Accountant[Part]):
             return SampledStep(1.0, 0.5 * step.noise)
         sampled = PoissonSampled(Gaussian(step.noise), step.rate)
         return RenyiPart(sampled, sampled.renyi_curve("replace_one"))
-
-    def _kind(self, part: Part) -> Hashable:
-        return part.mechanism if isinstance(part, RenyiPart) else part
 
     def _record(self, part: Part, count: int) -> None:
         if isinstance(part, SampledStep):
@@ -273,7 +276,7 @@ class RDPAccountant(Accountant[Part]):
         return result.reshape(shape), self._failures.with_them(0.0)
 
     def _epsilon(self, delta: float) -> tuple[float, float, float]:
-        delta = delta_of(delta)
+        delta = number_in(delta, "delta", PROBABILITY)
         if delta == 1.0:
             return 0.0, 0.0, self._any_order()
         delta = self._failures.left_of(delta)
@@ -285,9 +288,10 @@ class RDPAccountant(Accountant[Part]):
             most = min(self._steps.largest_loss(), self._most())
             return most, most, self._any_order()
         value, floor, order = self._steps.epsilon(delta)
-        if self._is_below_most(value):
+        if self._has_steps or self._is_below_most(value):
             return value, floor, order
-        return min(value, self._most()), min(floor, self._most()), order
+        most = self._most()
+        return min(value, most), min(floor, most), order
 
     def _delta(self, epsilon: float) -> tuple[float, float, float]:
         epsilon = epsilon_of(epsilon)

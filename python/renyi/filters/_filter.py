@@ -2,6 +2,7 @@
 
 import math
 import re
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import numpy.typing as npt
 
 from renyi import _strict_json
 from renyi._adjacency import Adjacency
-from renyi._locks import lock_freed_by_fork
+from renyi._locks import freed_by_fork
 from renyi._refusal import refusal
 from renyi._search import largest_count
 from renyi._strict_json import check_names, read_number, written
@@ -31,7 +32,7 @@ class Saved(ABC):
 
     def __init__(self, adjacency: Adjacency) -> None:
         self._adjacency = RDPAccountant(adjacency=adjacency).adjacency  # raises
-        self._lock = lock_freed_by_fork()
+        self._lock = freed_by_fork(threading.Lock())
 
     @property
     def adjacency(self) -> Adjacency:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar, cast
 
-from renyi._locks import reentrant_lock_freed_by_fork
+from renyi._locks import freed_by_fork
 from renyi._validation import one_of
 from renyi.ledger._ledger import Ledger
 from renyi.ledger._store import SCHEMA, LedgerError, Store
@@ -106,7 +107,7 @@ class Server:
             raise ImportError(f"a ledger on PostgreSQL by {driver} needs it installed") from error
         self.place, self.driver, self.schema, self.timeout = place, driver, schema, timeout
         self.path = f"schema {schema} of a PostgreSQL database"  # no password in messages
-        self._lock = reentrant_lock_freed_by_fork()
+        self._lock = freed_by_fork(threading.RLock())
         self._open: tuple[int, Connection] | None = None  # of which process
 
     def changing(self, action: Callable[[Any], Found], *, create: bool = False) -> Found:

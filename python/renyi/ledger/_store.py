@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from renyi._locks import reentrant_lock_freed_by_fork
+from renyi._locks import freed_by_fork
 
 Found = TypeVar("Found")
 
@@ -83,7 +84,7 @@ class Store:
         self.timeout, self.wal, self.read_only = timeout, wal, read_only
         self._file: tuple[int, int] | None = None
         self._process = os.getpid()
-        self._lock = reentrant_lock_freed_by_fork()
+        self._lock = freed_by_fork(threading.RLock())
         self._connections: list[sqlite3.Connection] = []  # at most one
         with _FORKING:
             _OPEN[id(self._connections)] = self._lock, self._connections
@@ -277,7 +278,7 @@ class Store:
             raise LedgerError(f"ledger {str(self.path)!r}: {reason} ({error})") from error
 
 
-_FORKING = reentrant_lock_freed_by_fork()
+_FORKING = freed_by_fork(threading.RLock())
 _OPEN: dict[int, tuple[Any, list[sqlite3.Connection]]] = {}
 """All that may be open, until it is closed: a store that is gone is only forgotten then."""
 _HELD: list[Any] = []  # while a thread forks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import threading
 import warnings
 import weakref
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from renyi._locks import lock_freed_by_fork
+from renyi._locks import freed_by_fork
 from renyi._states import entries_of, secrets_of
 from renyi._training import ChaCha20
 from renyi._validation import count_of
@@ -58,7 +59,7 @@ class SecureGenerator:
     def _become(self, key: bytes | None) -> None:
         self._secure = key is None
         self.core = ChaCha20(key)
-        self.lock = lock_freed_by_fork()  # what NumPy holds while it draws
+        self.lock = freed_by_fork(threading.Lock())  # what NumPy holds while it draws
         _LIVING.add(self)
 
     @property

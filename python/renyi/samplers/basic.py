@@ -8,6 +8,7 @@ observer of the indices.
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple, NoReturn
@@ -15,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from renyi._locks import reentrant_lock_freed_by_fork
+from renyi._locks import freed_by_fork
 from renyi._states import entries_of, with_secrets
 from renyi._training import LARGEST_POPULATION, ChaCha20, order_by_group
 from renyi._validation import count_of, integer_of, probability_of
@@ -63,7 +64,7 @@ class BatchSampler(ABC):
         self.steps = None if steps is None else count_of(steps, "steps")
         self.generator = generator_of(generator)
         self._place = Place()
-        self._lock = reentrant_lock_freed_by_fork()
+        self._lock = freed_by_fork(threading.RLock())
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._bound and name != "steps" and not name.startswith("_"):

@@ -1,6 +1,7 @@
 """What is clipped together, what one record can then change, and the calls of the kernel."""
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,7 +14,7 @@ import numpy.typing as npt
 from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Rows, outline, output_of
 from renyi._fields import set_fields
-from renyi._locks import lock_freed_by_fork
+from renyi._locks import freed_by_fork
 from renyi._training import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
 from renyi._validation import Range, integer_of, number_in, one_of, real_of
 
@@ -28,7 +29,7 @@ class OneAtATime:
     def __init__(self, what: str) -> None:
         self._what = what
         self._users: dict[str, Thread] = {}
-        self._guard = lock_freed_by_fork()
+        self._guard = freed_by_fork(threading.Lock())
 
     def __enter__(self) -> None:
         thread = current_thread()

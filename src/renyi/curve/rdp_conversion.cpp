@@ -157,39 +157,42 @@ double second_log_delta(double alpha, double k, double epsilon, Rounding r) noex
     return rounded(value, k + (alpha - 1.0) * epsilon + std::fabs(value) + 40.0, r);
 }
 
-// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants from `start`. Where the
-// point is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most `size` each,
-// right to u size: a target moved by twice the residual that is accepted proves the side. To the nearest, for slopes,
-// the search ends early.
+// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants, beginning at `start`.
+// Where the point is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most
+// `size` each, right to u size: a target moved by twice the residual that is accepted proves the side. To the nearest,
+// for slopes, the search ends early: log p and x are off by what is missed and by its share 1/(alpha-1).
 enum class Side { below, above, nearest };
 
 Side side_of(Rounding r) noexcept { return r == Rounding::up ? Side::above : Side::below; }
 
 template <class TouchAt>
-Touch solve(double alpha, double k, TouchStart& start, double size, TouchAt touch_at, Side side) noexcept {
-    constexpr double kNearly = 1e-10;
+Touch solve(double alpha, double k, double log_p, TouchStart& start, double size, TouchAt touch_at,
+            Side side) noexcept {
+    constexpr double kRoundings = 1e-10;
     const double log_k = log_expm1(k);
     const double error = kUnitRoundoff * (200.0 + 24.0 * (size + k + std::fabs(log_k)));
-    const double found = side == Side::nearest ? std::max(error, kNearly) : error;
+    const double nearly = k > 3.0 && log_p < -4.0 ? 1e-5 : kRoundings;
+    const double found = side == Side::nearest ? std::max(error, nearly) : error;
     const double target = log_k + (side == Side::nearest ? 0.0 : side == Side::above ? 2.0 * found : -2.0 * found);
     double low = -1000.0, high = 1000.0;
-    double here = start.place, last = here, f_last = kNaN;
+    double here = start.place + (target - start.log_excess) / start.slope, last = here, f_last = kNaN;
     Touch touch{};
     for (int i = 0; i < 200; ++i) {
         touch = touch_at(lane_exp(here));
         const double f = touch.inside ? log_excess_of(alpha, touch) - target : -kInfinity;
         const double secant = (f - f_last) / (here - last);
-        if (secant > 0.0 && std::fabs(f - f_last) > kNearly) start.slope = secant;  // else rounding errors
+        if (secant > 0.0 && std::fabs(f - f_last) > kRoundings) start.slope = secant;
         if (std::fabs(f) <= found) {
             start.place = here;
-            start.k = k;
+            start.log_excess = f + target;
+            touch.miss = f * one_minus_exp(k);
             return touch;
         }
         (f < 0.0 ? low : high) = here;
         last = here;
         f_last = f;
         here -= f / start.slope;
-        if (!(here > low && here < high))
+        if (!(here > low && here < high) || i % 8 == 7)  // secants may crawl
             here = low == -1000.0 ? high - 1.0 : high == 1000.0 ? low + 1.0 : 0.5 * (low + high);
         if (high - low <= 4.0 * kUnitRoundoff * (1.0 + std::fabs(low))) break;
     }
@@ -210,17 +213,21 @@ bool corner_given_epsilon(double alpha, double k, double epsilon) noexcept {
 }
 
 Touch optimal_given_delta(double alpha, double k, double log_delta, Side side, TouchStart* near) noexcept {
+    const double log_p = std::min(log_delta + lane_log(alpha), -0.7);  // where that is small
     TouchStart start = near ? *near : TouchStart{};
-    if (!start.is_near(k)) {
-        // Where balle is nearly optimal, p = alpha delta and q = p e^-eps (alpha-1)/alpha.
-        const double ratio = balle_epsilon(alpha, k, log_delta, Rounding::up) + lane_log1p(1.0 / (alpha - 1.0));
-        const double p = alpha * lane_exp(log_delta);
-        const double s = ratio > 0.0 ? ratio - lane_log1p(-p) + lane_log1p(-p * lane_exp(-ratio)) : 1.0;
-        // d log(f-1)/d log s lies between 2 for small K and about K for large K.
-        start = {lane_log(s), std::max(2.0, k), k};
+    if (start.alpha != alpha) {
+        // Then q a^alpha = e^K - (1-q) b^alpha.
+        const double beta = alpha - 1.0, p = lane_exp(log_p);
+        const double q = p * lane_exp(-std::max((k - log_p) / beta, 0.0));
+        const double log_rest = lane_log1p(-q), y = log_rest - lane_log1p(-p), other = log_rest - alpha * y;
+        const double x = (other + log_expm1(k - other) - log_p) / beta;
+        double s = x > 0.0 ? x + y : 1.0;
+        s += beta * lane_exp(-beta * s) * one_minus_exp(s) * (p - q - 1.0 / beta);  // of log p = log delta - log G
+        s = s > 0.0 ? s : 1.0;
+        start = {alpha, lane_log(s), log_expm1(k), std::max(2.0, beta * s)};
     }
     const auto touch_at = [&](double s) { return touch_given_delta(alpha, s, log_delta); };
-    const Touch touch = solve(alpha, k, start, std::fabs(log_delta), touch_at, side);
+    const Touch touch = solve(alpha, k, log_p, start, std::fabs(log_delta), touch_at, side);
     if (near) *near = touch.inside ? start : TouchStart{};
     return touch;
 }
@@ -228,9 +235,9 @@ Touch optimal_given_delta(double alpha, double k, double log_delta, Side side, T
 Touch optimal_given_epsilon(double alpha, double k, double epsilon, Side side, TouchStart* near) noexcept {
     const double log_p = std::min(balle_log_delta(alpha, k, epsilon, Rounding::up) + lane_log(alpha), -0.7);
     TouchStart start = near ? *near : TouchStart{};
-    if (!start.is_near(k)) start = {std::max(log_p, -700.0), 1.0, k};
+    if (start.alpha != alpha) start = {alpha, std::max(log_p, -700.0), log_expm1(k), 1.0};
     const auto touch_at = [&](double y) { return touch_given_epsilon(alpha, y, epsilon); };
-    const Touch touch = solve(alpha, k, start, alpha * epsilon - log_p, touch_at, side);
+    const Touch touch = solve(alpha, k, log_p, start, alpha * epsilon - log_p, touch_at, side);
     if (near) *near = touch.inside ? start : TouchStart{};
     return touch;
 }
@@ -296,13 +303,13 @@ double log_delta_floor(double alpha, double k, double epsilon) noexcept {
 double optimal_slope_given_delta(double alpha, double k, double log_delta, TouchStart* start) noexcept {
     if (corner_given_delta(alpha, log_delta)) return rho_of(alpha, k);
     const Touch t = optimal_given_delta(alpha, k, log_delta, Side::nearest, start);
-    return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
+    return t.inside ? slope_of(alpha, k + t.miss, t) - t.miss / (alpha - 1.0) : rho_of(alpha, k);
 }
 
 double optimal_slope_given_epsilon(double alpha, double k, double epsilon, TouchStart* start) noexcept {
     if (corner_given_epsilon(alpha, k, epsilon)) return rho_of(alpha, k);
     const Touch t = optimal_given_epsilon(alpha, k, epsilon, Side::nearest, start);
-    return t.inside ? slope_of(alpha, k, t) : rho_of(alpha, k);
+    return t.inside ? slope_of(alpha, k + t.miss, t) : rho_of(alpha, k);
 }
 
 double log_delta_at_zero(double rho) noexcept {

@@ -30,13 +30,10 @@ enum class Rounding { down, up };
 // from below.
 constexpr double kSmallestLogDelta = -690.0;
 
-// Where the last search for a touching point of one question ended: the logarithm of its parameter, and the derivative
-// of log(f - 1) in it. The next search starts there if its K is about the same; results are certified wherever it
-// starts.
+// Where the last search for a touching point of one question ended: the logarithm of its parameter, log(f - 1) there,
+// and its derivative. The next search at this order starts from there; results are certified wherever it starts.
 struct TouchStart {
-    double place = 0.0, slope = 0.0, k = 0.0;
-
-    bool is_near(double other) const noexcept { return other > 0.8 * k && other < 1.25 * k; }
+    double alpha = 0.0, place = 0.0, log_excess = 0.0, slope = 0.0;
 };
 
 double epsilon_from_rdp(Conversion conversion, double alpha, double k, double log_delta, Rounding rounding,
@@ -69,6 +66,7 @@ struct Touch {
     double log_delta;        // of the line
     double epsilon, size;    // size of the parts of epsilon
     bool inside;             // x > 0 and y > 0, that is p < 1 and q > 0
+    double miss = 0.0;       // log f at the end of a search, less what was asked
 };
 
 // The touching point of slope s whose line has intercept delta.

@@ -7,6 +7,7 @@
 
 #include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 
 namespace renyi {
@@ -33,7 +34,8 @@ Certified log_moment(const Composition& c, double alpha) noexcept {
         [&](const CountedCurve& w) { return w.curve->log_moment(alpha).value; });
 }
 
-LogMoment log_moment_derivatives(const Composition& c, double alpha) noexcept {
+LogMoment log_moment_derivatives(const Composition& c, double alpha, NodeTable* table) noexcept {
+    if (c.steps.size() > 1) table = nullptr;
     LogMoment total{{}, 0.0, 0.0};
     const auto add = [&](double count, const auto& moment) {
         total.first += count * moment.first;
@@ -41,7 +43,8 @@ LogMoment log_moment_derivatives(const Composition& c, double alpha) noexcept {
         return moment.value;
     };
     total.value = weighted_sum(
-        c, alpha, [&](const SampledStep& s) { return add(s.count, log_a_derivatives(s.q, s.sigma, alpha)); },
+        c, alpha,
+        [&](const SampledStep& s) { return add(s.count, log_a_derivatives_kept(s.q, s.sigma, alpha, table)); },
         [&](const CountedCurve& w) { return add(w.count, w.curve->log_moment(alpha)); });
     return total;
 }
@@ -81,10 +84,10 @@ double floor_of(const RdpQuery& q, double alpha, double k) noexcept {
 }
 
 // A monotone function of the order minus its target, and its derivative in log t. `gain` times the function times a
-// short step of log t is about the relative change of the answer.
+// short step of log t is about the relative change of the answer; a step leaves about `rest` of the distance.
 struct Stationarity {
     double value, slope;
-    double gain = 1.0;
+    double gain = 1.0, rest = 1.0;
 };
 
 Stationarity closed_form(const RdpQuery& q, double alpha, const LogMoment& m) noexcept {
@@ -102,22 +105,31 @@ Stationarity closed_form(const RdpQuery& q, double alpha) noexcept {
     return closed_form(q, alpha, log_moment_derivatives(q.composition, alpha));
 }
 
-Stationarity optimal_form(const RdpQuery& q, double alpha) noexcept {
-    const LogMoment m = log_moment_derivatives(q.composition, alpha);
+constexpr double kLargeK = 3.0;  // balle's form is nearly optimal, and has one minimum
+
+Stationarity optimal_form(const RdpQuery& q, double alpha, const LogMoment& m) noexcept {
     const double k = m.value.value;
     const double slope = q.given_delta ? optimal_slope_given_delta(alpha, k, q.log_delta, &q.touch)
                                        : optimal_slope_given_epsilon(alpha, k, q.epsilon, &q.touch);
-    const double t = alpha - 1.0;
-    return {m.first - slope, t * m.second, q.given_delta ? t / k : t};
+    const double t = alpha - 1.0, gain = q.given_delta ? t / k : t;
+    if (k < kLargeK) return {m.first - slope, t * m.second, gain};
+    return {m.first - slope, t * m.second + 1.0 / alpha, gain, 0.05};
 }
 
-// A search ends after a step below `tiny`, or one below `small` that changes the answer by less than `change`,
+// log(e^K - 1), by which balle's value is almost optimal where e^K is large (epsilon_floor).
+LogMoment less_one(LogMoment m) noexcept {
+    const double k = m.value.value, share = -lane_expm1(-k);
+    const double first = m.first / share;
+    return {{k + lane_log(share), 0.0}, first, m.second / share - (1.0 - share) * first * first};
+}
+
+// A search ends after a step below `tiny`, or one below `small` that leaves the answer off by less than `change`,
 // relatively. Tuning: these affect width and time, not validity.
 struct Accuracy {
     double tiny, small, change;
 };
 
-constexpr Accuracy kRough{0.2, 0.2, 1.0}, kStart{1e-3, 0.05, 1e-3}, kFinal{1e-9, 1e-4, 1e-15};  // of log t
+constexpr Accuracy kRough{0.2, 0.2, 1.0}, kStart{1e-3, 0.1, 1e-2}, kFinal{1e-9, 1e-4, 1e-15};  // of log t
 
 // Whether a Stationarity carries its derivative or only a bound on it; then near secants replace it.
 enum class Slope { exact, bound };
@@ -134,7 +146,7 @@ double rising_root(const RdpQuery& query, double start, Accuracy accuracy, Slope
     double before_last = kInfinity, before = kInfinity;  // lengths of the last steps
     double here = std::clamp(start, low, high), last = here, last_value = 0.0;
     for (int i = 0; i < 100 && high - low > tolerance; ++i) {
-        const auto [value, slope, gain] = function(query.order_at(here));
+        const auto [value, slope, gain, rest] = function(query.order_at(here));
         if (value == 0.0 || (value < 0.0 && here == high)) return here;
         has_high = has_high || value > 0.0;
         (value < 0.0 ? low : high) = here;
@@ -143,7 +155,6 @@ double rising_root(const RdpQuery& query, double start, Accuracy accuracy, Slope
         const bool near = kind == Slope::bound && alike && i > 0 && std::fabs(here - last) < 0.05 && secant > 0.0;
         const double step = -value / (near ? secant : slope);
         last = here;
-        last_value = value;
         here += std::clamp(step, -2.0, 2.0);
         const bool stalls = is_smooth && i > 5 && has_high && std::fabs(step) > 0.5 * before_last;
         if (here >= high && !has_high) {
@@ -152,9 +163,13 @@ double rising_root(const RdpQuery& query, double start, Accuracy accuracy, Slope
             here = std::isfinite(step) && std::fabs(step) < tolerance ? last : 0.5 * (low + high);
         }
         const double moved = std::fabs(here - last);
+        const bool bends = !(secant > 0.5 * slope && secant < 2.0 * slope);  // or the first step
+        const double left = bends ? rest : std::min(rest, std::fabs(value / last_value));
+        last_value = value;
         before_last = std::exchange(before, moved);
-        if (moved < tolerance || (moved < accuracy.small && gain * std::fabs(value) * moved < accuracy.change))
-            return here;
+        const double change = gain * std::fabs(value) * moved;
+        if (rest < 1.0 && is_smooth && moved < kFinal.small && change < kFinal.change) return last;
+        if (moved < tolerance || (moved < accuracy.small && change * left * left < accuracy.change)) return here;
     }
     return here;
 }
@@ -171,8 +186,12 @@ double first_guess(const RdpQuery& query) noexcept {
         const double alpha = std::min(2.0, query.largest);
         curvature += w.count * std::min(w.curve->log_moment(alpha).value.value / (0.5 * alpha * (alpha - 1.0)), 1e300);
     }
-    const double t =
+    double t =
         query.given_delta ? std::sqrt(-2.0 * query.log_delta / curvature) : std::max(query.epsilon / curvature, 1e-3);
+    if (query.given_delta && query.conversion != Conversion::mironov) {
+        for (int i = 0; i < 3; ++i)
+            t = std::sqrt(2.0 * std::max(-query.log_delta - lane_log1p(t), 0.1) / curvature);
+    }
     return lane_log(std::clamp(std::min(t, limit), 1e-6, 1e6));
 }
 
@@ -296,29 +315,38 @@ RdpAtOrder least_of_minima(const RdpQuery& query, const RdpAtOrder& known) noexc
 
 RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
     const bool convex = is_convex(query.composition), is_last = is_closed(query.conversion) && convex;
-    double last_order = kNaN, last_k = kNaN;
+    double last_order = kNaN;
+    Certified last_k{};
+    NodeTable table;
+    const auto moments_at = [&](double alpha) {
+        last_order = alpha;
+        const LogMoment m = log_moment_derivatives(query.composition, alpha, &table);
+        last_k = m.value;
+        return m;
+    };
     const double closed =
         rising_root(query, first_guess(query), is_last ? kFinal : kStart, Slope::exact, [&](double alpha) {
-            const LogMoment m = log_moment_derivatives(query.composition, alpha);
-            last_order = alpha;
-            last_k = m.value.value;
-            return closed_form(query, alpha, m);
+            const LogMoment m = moments_at(alpha);
+            const bool is_near = query.conversion == Conversion::optimal && m.value.value >= kLargeK;
+            return closed_form(query, alpha, is_near ? less_one(m) : m);
         });
     const auto at_closed = [&] { return query.at(query.order_at(closed)); };
     if (is_last) return at_closed();
     if (query.conversion == Conversion::asoodeh || !convex) return smaller(scanned_minimum(query), at_closed());
-    const double balle = query.convert(Conversion::balle, last_order, last_k, Rounding::up);
+    const double balle = query.convert(Conversion::balle, last_order, last_k.value, Rounding::up);
     const bool is_tiny = (query.given_delta ? query.log_delta : balle) < kSmallestLogDelta;
     const double exact =
         is_tiny ? rising_root(query, closed, kFinal, Slope::exact, [&](double x) { return closed_form(query, x); })
-                : rising_root(query, closed, kFinal, Slope::bound, [&](double x) { return optimal_form(query, x); });
-    RdpAtOrder best = query.at(query.order_at(exact));
+                : rising_root(query, closed, kFinal, Slope::bound,
+                              [&](double x) { return optimal_form(query, x, moments_at(x)); });
+    const double order = query.order_at(exact);
+    RdpAtOrder best = query.at(order, order == last_order ? last_k : moments_at(order).value);
     // Where e^K is not large there may be a second minimum. A search that failed is above balle's value.
     const bool is_smooth = query.composition.curves.empty();
     const bool is_found = is_smooth && best.value <= balle;
-    if (is_found && best.k.value >= 3.0) return best;
+    if (is_found && best.k.value >= kLargeK) return best;
     best = smaller(best, at_closed());
-    if (is_smooth && best.k.value >= 3.0) return best;
+    if (is_smooth && best.k.value >= kLargeK) return best;
     return is_smooth ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
 }
 

@@ -26,12 +26,15 @@
 
 namespace renyi {
 
+class NodeTable;
+
 // The log moment generating function of a composition: K(alpha) = sum of count log A(q, sigma, alpha) over
 // Poisson-sampled Gaussian steps, plus sum of count K_i(alpha) over Renyi curves of other mechanisms.
 // alpha in [1, 1e6]; infinite above the largest order of a curve. The relative error covers the rounding of the sum:
 // all terms are >= 0.
 Certified log_moment(const Composition& composition, double alpha) noexcept;
-LogMoment log_moment_derivatives(const Composition& composition, double alpha) noexcept;
+// A table of the nodes helps where one step is asked at several orders.
+LogMoment log_moment_derivatives(const Composition& composition, double alpha, NodeTable* table = nullptr) noexcept;
 
 // Renyi divergence of order alpha >= 1: K/(alpha-1), or sum of the Kullback-Leibler divergences at alpha = 1.
 Certified rdp(const Composition& composition, double alpha) noexcept;

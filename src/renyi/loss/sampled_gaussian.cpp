@@ -102,13 +102,17 @@ Certified log_a(double q, double sigma, double alpha) noexcept {
     return unexpanded(q, sigma, alpha, nullptr);
 }
 
-LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept {
+LogADerivatives log_a_derivatives_kept(double q, double sigma, double alpha, NodeTable* table) noexcept {
     LogADerivatives answer;
     if (at_limit(q, sigma, alpha, answer)) return answer;
     // At alpha = 0 the derivative is minus the divergence of the add direction, reached from below.
-    answer = log_a_by_quadrature(q, sigma, alpha == 0.0 ? -1e-30 : alpha, true);
+    answer = log_a_by_quadrature(q, sigma, alpha == 0.0 ? -1e-30 : alpha, true, table);
     if (alpha == 0.0 || alpha == 1.0) answer.value = {0.0, 0.0};
     return answer;
+}
+
+LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept {
+    return log_a_derivatives_kept(q, sigma, alpha, nullptr);
 }
 
 namespace {

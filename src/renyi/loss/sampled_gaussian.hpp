@@ -15,6 +15,8 @@
 
 namespace renyi {
 
+class NodeTable;
+
 struct LogADerivatives {
     Certified value;
     double first;   // d/dalpha   log A
@@ -34,6 +36,9 @@ Certified log_a_series(double q, double sigma, double alpha) noexcept;      // s
 Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // the whole domain
 
 LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept;
+
+// The same bits, faster where a table is kept for several orders of one (q, sigma).
+LogADerivatives log_a_derivatives_kept(double q, double sigma, double alpha, NodeTable* table) noexcept;
 
 // The same over the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
 LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) noexcept;
