@@ -33,8 +33,8 @@ struct IterationSetting {
     double state_shift;   // M D/eta
 };
 
-// Bounds of theta(r), r = shift/scale. Where they underflow, the upper bound is the smallest normal number and the lower
-// bounds are 0.
+// Bounds of theta(r), r = shift/scale. Where they underflow, the upper bound is the smallest normal number and the
+// lower bounds are 0.
 struct StepDivergence {
     double upper;             // >= theta
     double complement_lower;  // <= 1 - theta
@@ -74,8 +74,8 @@ struct WorstStep {
 void online_deltas(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n, double* out);
 
 // Returns the largest of delta_1 ... delta_n. The search goes backward and stops once no earlier delta_i can exceed the
-// largest so far, as delta_i <= A B_{i+1} ... B_n, A the largest of all A_i: that of step n for a schedule, whose scales
-// do not rise.
+// largest so far, as delta_i <= A B_{i+1} ... B_n, A the largest of all A_i: that of step n for a schedule, whose
+// scales do not rise.
 WorstStep online_worst(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n);
 
 // Writes delta_i after each of `count` increasing numbers of steps n[k] >= i.
