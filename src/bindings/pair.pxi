@@ -306,7 +306,7 @@ cdef class Pair:
 
     @staticmethod
     def truncated_poisson(pair_at, double rate, double limit, double population):
-        """Return the pair of a record replaced, perhaps by one without a contribution, in Poisson samples cut to a limit.
+        """Return the pair of a record replaced, maybe by one without a contribution, in Poisson samples cut to a limit.
 
         `pair_at` returns the pair of the record in a Poisson sample of a given rate; rate is in (0, 1].
         """
