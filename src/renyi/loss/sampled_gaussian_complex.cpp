@@ -51,7 +51,7 @@ Complex complex_log1p(Complex s) noexcept {
 }
 
 struct Window {
-    double first, last;  // of u
+    double first, last;  // range of u
 };
 
 // Returns the window around a mode in which the logarithm of the integrand of the real order exceeds `floor`.

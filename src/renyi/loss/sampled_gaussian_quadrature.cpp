@@ -49,7 +49,7 @@ double step_remove(const SampledGaussianLaw& law, double alpha, double log_exces
 double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept {
     const double c = law.c;
     double u = start;
-    double below = alpha * c, above = 0.0;  // for alpha < 0 the slope falls through its zero in between
+    double below = alpha * c, above = 0.0;  // for alpha < 0 the slope falls through 0 between them
     for (int i = 0; i < 100; ++i) {
         const double p = law.posterior(u);
         const double residual = alpha * p * c - u;
@@ -228,7 +228,7 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
             if (std::max(left, right) < target) return sums;
         }
         if (height < target && u > end.falls_after &&
-            u > 0.5 * c) {  // at most this height up to the end, or up to alpha c and a geometric series beyond
+            u > 0.5 * c) {  // terms are at most this high up to the end, or up to alpha c, then a geometric series
             const double nodes =
                 std::isfinite(end.index) ? end.index - j : std::max(r.alpha * c + 1.0 - u, 0.0) / h + 1.0 + 1.0 / h;
             if (height + lane_log(nodes) < target) return sums;
@@ -562,7 +562,7 @@ PartialExcess excess_remove(double q, double sigma, double alpha, double beta, b
     }
     const Peaks peaks = find_peaks(law, alpha, log_excess);
     double center = 0.0;
-    if (derivatives) {  // at the mode with most of the mass of the tilted law
+    if (derivatives) {  // the center is at the mode with most of the mass of the tilted law
         const double low = far_mode(law, alpha, 0.0);
         const bool prefer_low = !peaks.high_counts || far_height(law, alpha, low) > far_height(law, alpha, peaks.high);
         center = law.log_ratio(prefer_low ? low : peaks.high);

@@ -167,7 +167,7 @@ public:
 
 private:
     struct Window {
-        double first, last;  // of v
+        double first, last;  // range of v
     };
 
     double far() const noexcept;

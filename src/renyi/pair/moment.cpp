@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kLargestExponent = 600.0;
 constexpr double kTermError = 96.0, kExponentError = 6.0,
-                 kFarExponent = 64.0;  // in units of u: twice 48, and 6 max(t, 0)
+                 kFarExponent = 64.0;  // in units of u: twice 48, and 6 per unit of t; the t taken for scaled sums
 
 // Returns the sums of e^{beta (l - L)} times 1, l, l - L and (l - L)^2.
 RENYI_MULTIVERSION

@@ -26,7 +26,7 @@ constexpr int kDegree = Table::kDegree, kPoints = kDegree + 1, kChecks = 8;
 constexpr double kDeepest = 745.0;
 
 struct Chebyshev {
-    double point[kPoints], weight[kPoints], cosine[kPoints][kPoints];  // on [-1, 1]; weights of Clenshaw and Curtis
+    double point[kPoints], weight[kPoints], cosine[kPoints][kPoints];  // points on [-1, 1], Clenshaw-Curtis weights
 };
 
 Chebyshev make_chebyshev() {
@@ -144,7 +144,7 @@ public:
     }
 
 private:
-    struct Section {  // of a panel, on which the loss is monotone
+    struct Section {  // a part of a panel on which the loss is monotone
         double start, end;
         std::size_t panel;
     };

@@ -162,7 +162,7 @@ public:
         const TiltedSums bounds =
             graded_bounds_.sums(tilt, 0, graded_bounds_.blocks()) + top_bounds_.sums(tilt, level, 1);
         const double quadrature = 1.001 * bounds.excess / std::max(sums.excess, kSmallestMoment) + kTruncation;
-        const double input = (3.0 + tilt.beta * slope_) * largest_base_ * kUnitRoundoff;  // from e^l
+        const double input = (3.0 + tilt.beta * slope_) * largest_base_ * kUnitRoundoff;  // by the error of e^l
         return logarithm_of(sums, tilt, quadrature + input, graded_.size());
     }
     Certified divergence(double alpha) const noexcept override {
@@ -430,7 +430,7 @@ public:
         divide({0.0, deepest, top, top - deepest}, loss, fineness, [&](const Part& part) {
             const double a = part.start, w = part.end - part.start;
             const double mean = std::clamp(part.last + mean_above_lower_end(w, r), part.last, part.first);
-            const double rate = mean >= 0.0 ? 1.0 + r : r;  // of the larger mass
+            const double rate = mean >= 0.0 ? 1.0 + r : r;  // the rate of the larger mass
             const double large = deep_exp(-rate * a) * -lane_expm1(-rate * w),
                          small = large * deep_exp(-std::fabs(mean));
             const double p = mean >= 0.0 ? large : small, q = mean >= 0.0 ? small : large;

@@ -313,7 +313,7 @@ private:
         if (moves_.size() == 1) return 6.0 * kUnitRoundoff * farthest_ * far;
         const double reach = far + std::max(std::fabs(lowest_), std::fabs(highest_));
         const double x = 0.5 * (part.start + part.end), deep_p = depth(x, true), deep_q = depth(x, false);
-        const double terms = std::max(16.0, 10.0 + static_cast<double>(moves_.size()));  // with additions
+        const double terms = std::max(16.0, 10.0 + static_cast<double>(moves_.size()));  // and the additions
         double moved = 2.0 * farthest_, gained = 2.0;
         if (narrow) {
             moved = gained = 0.0;
