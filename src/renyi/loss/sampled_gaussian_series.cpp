@@ -11,8 +11,8 @@ namespace renyi {
 
 // log A for integer alpha by the binomial expansion, without its cancelling part:
 //     A - 1 = E_K[ expm1(K (K-1) / (2 sigma^2)) ],  K ~ Bin(alpha, q)
-// (Mironov, Talwar, Zhang 2019, section 3.3 case I; the terms k = 0 and 1 of the expansion cancel against the
-// subtracted line). All terms are >= 0.
+// (Mironov, Talwar, Zhang 2019, section 3.3 case I; the terms k = 0 and 1 of the expansion sum to the subtracted part).
+// All terms are >= 0.
 //
 // The probabilities are computed relative to their mode by the recurrence in double-double, and normalised by their own
 // sum, which is 1: no log-gamma is needed, and no digits are lost for large alpha. Every quantity carries a separate

@@ -183,7 +183,7 @@ struct NoiseLattice {
     double ratio;    // scale / spacing, exactly, in [2^resolution, 2^(resolution + 1))
 };
 
-// The numbers of roundings that the first words did not decide, and that double precision did not decide.
+// The numbers of roundings that the first words did not decide, and of these that double precision did not decide.
 struct Undecided {
     std::uint64_t by_first_words = 0, by_double_precision = 0;
 };

@@ -1,4 +1,4 @@
-// Noises as pairs: P is the output with the record, Q without it.
+// Noises as pairs: P is the law of the output with the record, Q that without it.
 #pragma once
 
 #include <cstdint>

@@ -67,8 +67,8 @@ struct WeightedPair {
     PairPointer pair;
 };
 
-// The pair that reveals which of several pairs was drawn, and an outcome of it. With the remaining probability nothing
-// is revealed.
+// The pair that draws one of several pairs and reveals which, with an outcome of it. With the remaining probability
+// nothing is revealed.
 PairPointer mixed_pair(std::vector<WeightedPair> parts);
 
 // A pair known only through bounds: `upper` dominates it, and it dominates `lower`.
