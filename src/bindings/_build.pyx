@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""What this build was made with, and whether this process computes as it assumes."""
+"""Facts about this build, and a probe of the floating-point arithmetic of this process."""
 
 cdef extern from "build_info.hpp" nogil:
     const char* RENYI_VERSION

@@ -1,8 +1,8 @@
 # distutils: language = c++
 """The engine for Python: Rényi curves, pairs, privacy curves, ufuncs, and scalar functions for Cython.
 
-Arguments are checked by the callers; what is refused here is what the engine could not represent. Queries work on a
-copy of the composition taken under the GIL and release it, so threads may compose and ask at will.
+Callers check arguments; this module refuses only values that the engine cannot represent. A query copies the
+composition under the GIL and then releases the GIL, so threads may compose and ask at any time.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from libcpp.utility cimport move
 from libcpp.vector cimport vector
 
 
-# What several parts use.
+# Declarations that several parts use.
 
 cdef extern from "<span>" namespace "std" nogil:
     cdef cppclass ConstDoubles "std::span<const double>":
@@ -102,7 +102,7 @@ cdef class CountedSteps:
     def add(self, double q, double sigma, double count, int records=1):
         """Add ``count`` steps; the sum of counts is not rounded below 2^53.
 
-        Of several ``records`` that come and go together only `SampledGaussianCurve` knows.
+        Only `SampledGaussianCurve` supports several ``records`` that are added or removed together.
         """
         self.parts.add(SampledStep(q, sigma, count, records))
 
@@ -117,7 +117,7 @@ include "iteration.pxi"
 include "ufuncs.pxi"
 
 
-# Binomial tails, rounded outward: whole numbers, 0 <= k <= n <= 2^40.
+# Binomial tails, rounded outward; n and k are whole numbers with 0 <= k <= n <= 2^40.
 
 cdef extern from "renyi/special/binomial.hpp" namespace "renyi" nogil:
     struct BinomialTails:
@@ -134,7 +134,7 @@ def tail_bounds(double n, double q, double k, /):
     return lower(found), min(upper(found), 1.0)
 
 
-# The functions of cython_special.pxd, which is the declaration of this module too.
+# The functions of cython_special.pxd, which is also the declaration of this module.
 
 cdef extern from "renyi/loss/sampled_gaussian.hpp" namespace "renyi" nogil:
     Certified engine_log_a "renyi::log_a"(double q, double sigma, double alpha)

@@ -1,8 +1,8 @@
 # distutils: language = c++
 """Private training: the ChaCha20 generator with its noise and samples, clipping, and correlated noise.
 
-Arguments are checked by the callers; the GIL is free in loops. Every call on a generator takes a key of its own first:
-threads may share it.
+Callers check arguments; loops release the GIL. Every call on a generator first takes a key of its own, so threads may
+share a generator.
 """
 
 import numpy as np
@@ -137,8 +137,8 @@ cdef from_vector(const vector[int64_t]& members):
 cdef class ChaCha20:
     """A stream keyed by the operating system, or by 32 bytes.
 
-    ``capsule`` is what `numpy.random.Generator` takes its numbers from, with the lock of whoever shows it. It lives as
-    long as this object.
+    `numpy.random.Generator` takes its numbers from ``capsule``, under the lock of the object that exposes it. The
+    capsule lives as long as this object.
     """
 
     cdef NoiseGenerator* generator
@@ -171,7 +171,7 @@ cdef class ChaCha20:
         return (<char*> stream.key.data())[:32]
 
     def state(self):
-        """Key, nonce, and the words that are left of the buffer."""
+        """Return the key, the nonce, and the remaining words of the buffer."""
         cdef GeneratorState s = self.generator.state()
         left = (<char*> s.buffer)[4 * s.buffer_used:4 * kGroupWords]
         return (<char*> s.stream.key.data())[:32], s.stream.nonce, left
@@ -188,7 +188,7 @@ cdef class ChaCha20:
         self.generator.restore(s)
 
     def words(self, size_t groups):
-        """Whole groups of the stream, 256 words each."""
+        """Return whole groups of the stream, 256 words each."""
         out = np.empty(groups * kGroupWords, np.uint32)
         cdef uint32_t[::1] view = out
         cdef ChaChaStream stream = self.generator.derive()
@@ -199,7 +199,7 @@ cdef class ChaCha20:
         return out
 
     def add_noise(self, bint gaussian, real[::1] numbers, double scale, int threads, int resolution=kResolution):
-        """How many of the numbers the first random words, and how many more double precision left undecided."""
+        """Add noise; return how many numbers the first random words, and of these double precision, did not decide."""
         cdef size_t count = numbers.shape[0]
         cdef NoiseLaw law = NoiseLaw.gaussian if gaussian else NoiseLaw.laplace
         cdef ChaChaStream stream = self.generator.derive()
@@ -260,7 +260,7 @@ cdef class ChaCha20:
 
 
 def order_by_group(const group_number[::1] groups, size_t count, record_number[::1] order):
-    """Order records by their groups, and return where each group starts."""
+    """Write the records in the order of their groups to `order`, and return where each group starts."""
     starts = np.empty(count + 1, np.int64)
     cdef int64_t[::1] view = starts
     with nogil:
@@ -269,7 +269,7 @@ def order_by_group(const group_number[::1] groups, size_t count, record_number[:
 
 
 def noise_spacing(double scale):
-    """Of the lattice that noise of a scale is rounded to."""
+    """Return the spacing of the lattice to which noise of a scale is rounded."""
     return NoiseLattice(scale, kResolution).spacing
 
 
@@ -283,7 +283,7 @@ cdef ChaChaKey key_of(bytes key) except *:
 
 def sum_on_grid(const real[:, ::1] rows, const double[::1] factors, double inverse_spacing, int64_t[::1] out,
                 int threads):
-    """Whether every entry was finite and below 2^50 spacings."""
+    """Add rows, times factors, to the grid; return whether every entry was finite and below 2^50 spacings."""
     cdef size_t count = rows.shape[0], dimension = rows.shape[1]
     cdef cbool inside = True
     if count and dimension:

@@ -1,4 +1,4 @@
-// Fourier transforms by two functions that report failure, having set the error indicator of Python.
+// Fourier transforms by two callbacks, which set Python's error indicator and report failure.
 #pragma once
 
 #include <stdexcept>
@@ -22,7 +22,7 @@ public:
     }
 
 private:
-    // Unwinds the engine; the error of Python is the one that is raised.
+    // Unwinds the engine; Python then raises its own error.
     [[noreturn]] static void fail() { throw std::runtime_error("a Fourier transform failed"); }
 
     Forward forward_;

@@ -56,12 +56,12 @@ LARGEST_BOUND = kLargestBound
 MOST_ROWS = kMostRows
 
 def sum_spacing(double bound):
-    """Of the lattice that rows clipped at a bound are rounded to, where sums are in double precision."""
+    """Return the spacing of the lattice to which rows clipped at a bound are rounded for sums in double precision."""
     return _sum_spacing(bound)
 
 
 def fingerprint(cnp.ndarray array, uint64_t seed):
-    """Of the bytes of a C-contiguous array."""
+    """Return the fingerprint of the bytes of a C-contiguous array."""
     cdef const void* memory = cnp.PyArray_DATA(array)
     cdef size_t size = array.nbytes
     cdef uint64_t found
@@ -81,7 +81,7 @@ cdef Element element_of(cnp.ndarray array) except *:
 
 
 cdef void put_arrays(ClipTask* task, list arrays, list sums) except *:
-    """Rows along the first axis; the sums are C-contiguous."""
+    """Put arrays, with rows along the first axis, and C-contiguous sums into a task."""
     cdef cnp.ndarray array, sum
     cdef vector[size_t] shape
     cdef vector[Py_ssize_t] strides
@@ -101,7 +101,7 @@ cdef void put_arrays(ClipTask* task, list arrays, list sums) except *:
 
 def clip_into(list arrays, list sums, bint adds_to_sums, str rule, list bounds, list groups, double stability,
               double[:, ::1] norms, double[:, ::1] factors, size_t threads):
-    """Sum the rows, each times its factor, into `sums` (none: norms only); fill norms and factors."""
+    """Sum the rows, each times its factor, into `sums` (if empty, norms only); fill norms and factors."""
     cdef ClipTask task
     put_arrays(&task, arrays, sums)
     task.rows = arrays[0].shape[0]
@@ -134,7 +134,7 @@ def weigh_into(list arrays, list sums, bint adds_to_sums, const double[::1] weig
 
 cdef Lookups lookups_of(const int64_t[:, ::1] tokens, const int64_t[:, ::1] order, cnp.ndarray gradients,
                         size_t threads) except *:
-    """Of at least one token."""
+    """Return the task of at least one token."""
     cdef Lookups result
     result.rows = gradients.shape[0]
     result.times = gradients.shape[1]
@@ -149,7 +149,7 @@ cdef Lookups lookups_of(const int64_t[:, ::1] tokens, const int64_t[:, ::1] orde
 
 def lookup_squares(const int64_t[:, ::1] tokens, const int64_t[:, ::1] order, cnp.ndarray gradients,
                    double[::1] squares, size_t threads):
-    """Put the squared norms of the embedding's gradients of each record into `squares`."""
+    """Put the squared norm of each record's gradient of the embedding into `squares`."""
     cdef Lookups task = lookups_of(tokens, order, gradients, threads)
     with nogil:
         _lookup_squares(task, &squares[0])
@@ -157,7 +157,7 @@ def lookup_squares(const int64_t[:, ::1] tokens, const int64_t[:, ::1] order, cn
 
 def add_lookups(const int64_t[:, ::1] tokens, const int64_t[:, ::1] order, cnp.ndarray gradients,
                 const double[::1] weights, double spacing, double[:, ::1] sum, size_t threads):
-    """Add these gradients, each times its weight and rounded to multiples of the spacing, to `sum`."""
+    """Add the records' gradients, each times its weight and rounded to multiples of the spacing, to `sum`."""
     cdef Lookups task = lookups_of(tokens, order, gradients, threads)
     with nogil:
         _add_lookups(task, &weights[0], spacing, &sum[0, 0])

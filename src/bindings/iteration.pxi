@@ -1,4 +1,4 @@
-# Amplification by iteration. The GIL is free in loops.
+# Amplification by iteration. Loops release the GIL.
 
 cdef extern from "renyi/iteration/passes.hpp" namespace "renyi" nogil:
     cdef enum class NoiseLaw:
@@ -38,13 +38,13 @@ cdef NoiseLaw law_of(str name) except *:
 
 
 def step_divergence(str law, double epsilon, double shift, double scale):
-    """Return an upper bound of E_g of the noise at two places, and a lower bound of 1 minus it."""
+    """Return an upper bound of E_g between the noise at two places, and a lower bound of 1 - E_g."""
     cdef StepDivergence value = _step_divergence(law_of(law), epsilon, shift, scale)
     return value.upper, value.complement_lower
 
 
 cdef class Schedule:
-    """Noise scales of steps: an array, which is kept, or amplitude, power, c1, c2."""
+    """Noise scales of steps: an array, to which a reference is kept, or a formula with amplitude, power, c1, c2."""
 
     cdef NoiseSchedule core
     cdef object kept
@@ -58,7 +58,7 @@ cdef class Schedule:
             self.core.scales = &given[0]
 
     def scales_into(self, int64_t first, double[::1] out):
-        """Scales of the steps from ``first`` on."""
+        """Write the scales of the steps from ``first`` on to ``out``."""
         cdef int64_t size = out.shape[0], done = 0
         cdef NoiseSchedule core = self.core
         with nogil:
@@ -80,7 +80,7 @@ cdef class Pass:
         return _shuffled_delta(self.core, scale, n)
 
     def online_deltas_into(self, Schedule schedule, double[::1] out):
-        """Delta of every record."""
+        """Write delta of every record to ``out``."""
         cdef int64_t n = out.shape[0]
         cdef IterationSetting core = self.core
         cdef NoiseSchedule noise = schedule.core
@@ -97,7 +97,7 @@ cdef class Pass:
         return worst.delta, worst.index
 
     def online_delta_into(self, Schedule schedule, int64_t index, const int64_t[::1] n, double[::1] out):
-        """Delta of one record after increasing numbers of steps."""
+        """Write delta of one record after increasing numbers ``n`` of steps to ``out``."""
         cdef IterationSetting core = self.core
         cdef NoiseSchedule noise = schedule.core
         with nogil:

@@ -1,7 +1,7 @@
 // NumPy inner loops around the engine's scalar functions, and the table of ufuncs made of them.
 //
-// NumPy keeps the GIL for loops of at most 500 elements, too long when one element takes microseconds: the expensive
-// loops release it themselves. They clear the floating-point flags they raise, which NumPy would turn into warnings.
+// NumPy keeps the GIL for loops of at most 500 elements, which is too long if one element takes microseconds: expensive
+// loops release it themselves. Loops clear the floating-point flags they raise, which NumPy would turn into warnings.
 #pragma once
 
 #include <Python.h>
@@ -23,7 +23,7 @@
 
 namespace renyi::bindings {
 
-// Releases the GIL for a scope if this thread holds it; NumPy has released it already before a long loop.
+// Releases the GIL for a scope if this thread holds it; NumPy has already released it before a long loop.
 class GilRelease {
 public:
     GilRelease() noexcept : state_(holds_gil() ? PyEval_SaveThread() : nullptr) {}
@@ -34,8 +34,8 @@ public:
     GilRelease& operator=(const GilRelease&) = delete;
 
 private:
-    // PyGILState_Check() answers 1 for every thread once the process has made a subinterpreter (bpo-10915), so compare
-    // by hand: before Python 3.12 the current thread state is global and may be another thread's.
+    // PyGILState_Check() returns 1 for every thread once the process has made a subinterpreter (bpo-10915), so this
+    // compares thread states: before Python 3.12 the current thread state is global and may be another thread's.
     static bool holds_gil() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
         PyThreadState* current = PyThreadState_GetUnchecked();
@@ -48,7 +48,7 @@ private:
     PyThreadState* state_;
 };
 
-// Stands in for GilRelease where an element costs nanoseconds: handing the GIL over would cost more than the work.
+// Replaces GilRelease where an element costs nanoseconds: releasing the GIL would cost more than the work.
 struct KeepGil {};
 
 template <typename T>
@@ -71,7 +71,7 @@ inline double middle(Bracket b) noexcept {  // also where both ends are the same
 inline double first(LogADerivatives d) noexcept { return d.first; }
 inline double second(LogADerivatives d) noexcept { return d.second; }
 
-// out = Project(Kernel(arguments)), all of them doubles.
+// The loop of out = Project(Kernel(arguments)), where all values are doubles.
 template <auto Kernel, auto Project, typename Gil = GilRelease>
 void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
     constexpr std::size_t n = inputs_of(Kernel);
@@ -86,7 +86,7 @@ void loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*)
     std::feclearexcept(FE_ALL_EXCEPT);
 }
 
-// log_a at complex orders.
+// The loop of log_a at complex orders.
 inline void complex_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
     {
         GilRelease gil;
@@ -98,7 +98,7 @@ inline void complex_loop(char** args, const npy_intp* dimensions, const npy_intp
     std::feclearexcept(FE_ALL_EXCEPT);
 }
 
-// The same for a kernel that does many points together: they are gathered from their strides.
+// The loop of a kernel that evaluates many points together, which are gathered from their strides.
 template <auto Kernel, auto Project>
 void array_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, void*) {
     constexpr npy_intp kChunk = 512;
@@ -121,19 +121,19 @@ void array_loop(char** args, const npy_intp* dimensions, const npy_intp* steps, 
 using Kernel = void(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out);
 constexpr Kernel* kLogA = log_a;
 constexpr Kernel* kRdp = rdp_sampled_gaussian;
-// The order of the add direction, at which 1 - alpha is exact.
+// log A of the add direction, log A(1 - alpha); 1 - alpha is exact.
 inline Certified log_b(double q, double sigma, double alpha) noexcept {
     return alpha >= 1.0 && alpha <= 1e6 ? log_a(q, sigma, 1.0 - alpha) : log_a(q, sigma, std::nan(""));
 }
 
-// A function with its two bounds, each of which may be missing.
+// A function with its two bounds; each of the functions may be missing.
 struct Ufunc {
     const char* name;
     int inputs;
-    PyUFuncGenericFunction functions[4];  // nearest, that of complex numbers, lower, upper
+    PyUFuncGenericFunction functions[4];  // nearest, complex, lower, upper
 };
 
-// Of the arguments and the result: of a loop of doubles, and of that and the complex one.
+// The types of arguments and result of a loop of doubles, and those of a loop of doubles and a complex loop.
 inline char types[] = {NPY_DOUBLE, NPY_DOUBLE, NPY_DOUBLE,  NPY_DOUBLE,
                        NPY_DOUBLE, NPY_DOUBLE, NPY_CDOUBLE, NPY_CDOUBLE};
 

@@ -38,14 +38,14 @@ cdef extern from "renyi/matrix/stream.hpp" namespace "renyi" nogil:
 MOST_BUFFERS = kMostBuffers
 
 def solve_toeplitz(const double[::1] c, double[::1] x):
-    """x becomes C^-1 x, in place."""
+    """Replace x by C^-1 x, in place."""
     cdef Bands bands = Bands(&c[0], c.shape[0])
     with nogil:
         _solve(bands, &x[0], x.shape[0])
 
 
 def solve_buffered(const double[::1] weights, const double[::1] decays, double[::1] x):
-    """x becomes C^-1 x, in place, C with these buffers."""
+    """Replace x by C^-1 x, in place, for the C of these buffers."""
     cdef double[::1] buffers = np.empty(weights.shape[0])
     with nogil:
         _solve_buffered(&weights[0], &decays[0], weights.shape[0], &buffers[0], &x[0], x.shape[0])
@@ -53,7 +53,7 @@ def solve_buffered(const double[::1] weights, const double[::1] decays, double[:
 
 def toeplitz_error(const double[::1] c, const double[::1] a, const double[::1] w, double[::1] work,
                    double[::1] gradient):
-    """The weighted sum of squares of C^-1 a; its gradient in c goes to `gradient`."""
+    """Return the weighted sum of squares of C^-1 a; write its gradient in c to `gradient`."""
     cdef Bands bands = Bands(&c[0], c.shape[0])
     cdef double found
     with nogil:
@@ -62,7 +62,7 @@ def toeplitz_error(const double[::1] c, const double[::1] a, const double[::1] w
 
 
 def best_selection(const double[:, ::1] rows, size_t separation, size_t most):
-    """Of each row the largest sum over at most so many entries that are so far apart."""
+    """Return for each row the largest sum over at most `most` entries that are at least `separation` apart."""
     cdef size_t count = rows.shape[0], n = rows.shape[1], i
     work = np.empty(2 * (n + 1))
     best = np.empty(count)
@@ -90,12 +90,12 @@ def buffered_nodes(const double[::1] p):
     return theta, omega
 
 
-# Correlated noise. What is kept of a stream changes within one call, with the count of steps in `taken`: no signal
-# comes between, so that an interruption finds a step taken or not.
+# Correlated noise. The state of a stream changes within one call, together with the count of steps in `taken`. No
+# signal is handled in between, so that after an interruption a step is either taken completely or not at all.
 
 
 cdef NoiseStep step_of(ChaCha20 source, double scale, size_t size, int threads) except *:
-    """A step whose random words are those of a key of its own, from a generator."""
+    """Return a step whose random words come from a key of its own, derived from a generator."""
     cdef NoiseStep step
     step.stream = source.generator.derive()
     step.first = 0
@@ -107,7 +107,7 @@ cdef NoiseStep step_of(ChaCha20 source, double scale, size_t size, int threads) 
 
 def add_banded_noise(ChaCha20 source not None, double scale, const double[::1] taps, Py_ssize_t newest,
                      bint inverse, real[:, ::1] buffers, real[::1] numbers, int threads, int64_t[::1] taken):
-    """Slot `newest`, if not negative, takes the noise of this step."""
+    """Add the noise of a step; slot `newest`, if not negative, takes the realised noise."""
     cdef NoiseStep step = step_of(source, scale, numbers.shape[0], threads)
     cdef size_t slots = buffers.shape[0]
     cdef size_t place = slots if newest < 0 else <size_t> newest
@@ -131,8 +131,8 @@ def add_buffered_noise(ChaCha20 source not None, double scale, const double[::1]
 def add_tree_noise(ChaCha20 source not None, double scale, const double[::1] own, list siblings,
                    const double[::1] closing, list closing_siblings, bint last, real[:, ::1] nodes,
                    real[:, ::1] pending, real[::1] numbers, int threads, int64_t[::1] taken):
-    """With `pending` trees follow each other: after the last step of one, its nodes go to it by the chain `closing`,
-    which is empty where none is open, and are added to the next step."""
+    """Add the noise of a step. With `pending` trees follow each other: after the last step of a tree, its open nodes
+    are completed by the chain `closing` (empty if none is open), put into `pending` and added to the next step."""
     cdef size_t size = numbers.shape[0], i
     cdef NoiseStep step = step_of(source, scale, size, threads), completion
     cdef vector[char] sibling = [bool(s) for s in siblings], beside = [bool(s) for s in closing_siblings]

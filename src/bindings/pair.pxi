@@ -167,12 +167,12 @@ cdef Pair wrapped(PairPointer pair):
 
 
 cdef Pair only_one(tuple arguments, PairPointer pair):
-    """The pair of equal arguments that is alive already, if there is one: equal pairs are the same object."""
+    """Return the existing pair of equal arguments, if there is one: equal pairs are the same object."""
     return _alive.setdefault(arguments, wrapped(move(pair)))
 
 
 def _of_numbers(str name, *numbers):
-    """A pair of noises.hpp or atoms.hpp, or one epoch of random allocation of Gaussian noise, by its name."""
+    """Return a pair of noises.hpp or atoms.hpp, or one epoch of random allocation of Gaussian noise, by its name."""
     return only_one((name, *numbers), pair_of_numbers(name.encode(), numbers))
 
 
@@ -219,19 +219,19 @@ cdef class Pair:
 
     @staticmethod
     def gaussian_mixture(weights, means, double sigma):
-        """(sum of w N(m, sigma^2), N(0, sigma^2))."""
+        """Return the pair (sum of w N(m, sigma^2), N(0, sigma^2))."""
         arguments = ("gaussian_mixture", tuple(weights), tuple(means), sigma)
         return only_one(arguments, gaussian_mixture(weights, means, sigma))
 
     @staticmethod
     def replaced_gaussian(weights, means, double sigma):
-        """(sum of w N(-m, sigma^2), sum of w N(m, sigma^2)), means of one sign."""
+        """Return the pair (sum of w N(-m, sigma^2), sum of w N(m, sigma^2)); all means have one sign."""
         arguments = ("replaced_gaussian", tuple(weights), tuple(means), sigma)
         return only_one(arguments, replaced_gaussian(weights, means, sigma))
 
     @staticmethod
     def tabulated(log_p, log_q, double start, double end, breaks, double tolerance):
-        """Densities on an interval; integrals and values between the table's are right to `tolerance`."""
+        """Return the pair of two densities on an interval; integrals and interpolated values have error `tolerance`."""
         cdef Table* table = new Table(start, end, breaks, tolerance)
         cdef const double[::1] p, q
         cdef TableState state = TableState.wanting
@@ -255,7 +255,10 @@ cdef class Pair:
 
     @staticmethod
     def mixed(weights, pairs):
-        """One of several pairs, its index revealed; weights are exact, and what is missing to 1 reveals nothing."""
+        """Return the pair that draws one of several and reveals its index.
+
+        Weights are exact; with the remaining probability nothing is revealed.
+        """
         cdef vector[WeightedPair] parts
         cdef Pair one
         for weight, pair in zip(weights, pairs, strict=True):
@@ -265,12 +268,12 @@ cdef class Pair:
 
     @staticmethod
     def bracketed(Pair upper, Pair lower):
-        """A pair known by one above it and one below it."""
+        """Return the pair between bounds: `upper` dominates it, and it dominates `lower`."""
         return only_one(("bracketed", upper, lower), make_bracketed(upper.pair, lower.pair))
 
     @staticmethod
     def discrete(double[::1] p, double[::1] q):
-        """Probabilities of the same outcomes under P and Q."""
+        """Return the pair with these probabilities of the same outcomes under P and Q."""
         cdef vector[double] first, second
         cdef Py_ssize_t i
         first.reserve(p.shape[0])
@@ -283,7 +286,7 @@ cdef class Pair:
 
     @staticmethod
     def product(parts):
-        """Independent releases on the same data: (pair, count), at least one use each."""
+        """Return the pair of independent releases on the same data: (pair, count >= 1) each."""
         cdef vector[CountedPair] found
         cdef Pair one
         for pair, count in parts:
@@ -293,19 +296,19 @@ cdef class Pair:
 
     @staticmethod
     def spliced(Pair base, double rate, Pair attained):
-        """A record replaced in a sample that holds any record at `rate`, in either order.
+        """Return the pair of a record replaced in a sample that holds each record with probability `rate`.
 
-        The base dominates the mechanism inside for replacing a record, in either order, and for
-        its removal where the size of the sample varies. `attained` is what fixed neighbours have:
-        the base sampled, where records may be replaced by one that counts for nothing.
+        It dominates both orders. The base dominates the inner mechanism for replacing a record, in either order, and
+        for removing it where the size of the sample varies. `attained` is the pair of fixed neighbours: the base
+        sampled, where records may be replaced by one that contributes nothing.
         """
         return only_one(("spliced", base, rate, attained), make_bracketed(spliced_pair(base.pair, rate), attained.pair))
 
     @staticmethod
     def truncated_poisson(pair_at, double rate, double limit, double population):
-        """A record replaced, or by one without a contribution, in Poisson samples cut to a limit.
+        """Return the pair of a record replaced, maybe by one without a contribution, in Poisson samples cut to a limit.
 
-        `pair_at` gives the pair of the record in a Poisson sample of a given rate. rate in (0, 1].
+        `pair_at` returns the pair of the record in a Poisson sample of a given rate; rate is in (0, 1].
         """
         cdef TruncatedRates rates = rates_of_equal_size(TruncatedSampling(rate, limit, population))
         cdef Pair below = pair_at(rates.below.rate)
@@ -318,9 +321,9 @@ cdef class Pair:
     def truncated_poisson_removal(
         Pair removal, Pair replacement, double rate, double limit, double population
     ):
-        """A record removed from `population` in Poisson samples cut to a limit.
+        """Return the pair of a record removed from `population`, in Poisson samples cut to a limit.
 
-        Of the mechanism on the batch: a record removed, a record replaced.
+        `removal` and `replacement` are the pairs of the mechanism on the batch for a record removed and replaced.
         """
         cdef TruncatedRates rates = rates_of_removal(TruncatedSampling(rate, limit, population))
         cdef PairPointer below = removal.pair.get().sampled(rates.below.rate)
@@ -331,9 +334,9 @@ cdef class Pair:
 
     @staticmethod
     def sampled_with_replacement(group, int64_t draws, int64_t population):
-        """A record replaced in `draws` >= 1 from `population` >= 2.
+        """Return the pair of a record replaced in `draws` >= 1 draws with replacement from `population` >= 2.
 
-        `group` gives the pair of k replaced records, symmetric, of monotone likelihood ratio, and
+        `group` returns the pair of k replaced records, which is symmetric, of monotone likelihood ratio, and
         dominated by that of k + 1.
         """
         cdef ReplacedDraws drawn = replaced_draws(draws, population)
@@ -347,29 +350,29 @@ cdef class Pair:
         return only_one(arguments, drawn_pair(drawn, pairs, least.pair))
 
     def reversed(self):
-        """(Q, P)."""
+        """Return (Q, P)."""
         return self if self.symmetric else only_one(("reversed", self), self.pair.get().reverse())
 
     def allocated(self, double steps):
-        """One epoch of random allocation to so many steps: with the record against without."""
+        """Return one epoch of random allocation to `steps` steps: the output with the record against that without."""
         return only_one(("allocated", self, steps), allocated_pair(self.pair, steps))
 
     def sampled(self, double rate):
-        """((1 - rate) Q + rate P, Q)."""
+        """Return ((1 - rate) Q + rate P, Q)."""
         return only_one(("sampled", self, rate), self.pair.get().sampled(rate))
 
     def moment(self):
-        """The Rényi curve of (P, Q) or an upper bound; None where its losses have no bound and no form is known."""
+        """Return the Rényi curve of (P, Q) or an upper bound; None if losses are unbounded and no form is known."""
         cdef CurvePointer found = self.pair.get().moment(Direction.remove)
         return wrapped_curve(move(found)) if found else None
 
     @property
     def symmetric(self):
-        """Whether both orders are known to have one profile."""
+        """Whether both orders are known to have the same privacy profile."""
         return self.pair.get().symmetric()
 
     def spans(self, losses, bint lower=False):
-        """Rows (low, mean, high, p, q, mass error, loss error) of spans divided at losses; infinite, null."""
+        """Return rows (low, mean, high, p, q, mass error, loss error) of spans divided at losses; infinite, null."""
         cdef Spans found = spans_at(self.pair.get()[0], CppSide.lower if lower else CppSide.upper, losses)
         rows = [(s.low, s.mean, s.high, s.p, s.q, s.mass_error, s.loss_error) for s in found.spans]
         infinite, null = found.infinite, found.null
@@ -394,14 +397,14 @@ cdef class Pair:
         return min(span.low for span in found.spans), max(span.high for span in found.spans)
 
     def atoms(self):
-        """Losses of the atoms and their masses under P and Q, from above."""
+        """Return the losses of the atoms and their masses under P and Q, of the upper side."""
         cdef Spans found = cpp_spans(self.pair, True)
         rows = sorted((s.mean, s.p, s.q) for s in found.spans if s.low == s.high)
         loss, p, q = np.array(rows, dtype=np.float64).reshape(-1, 3).T.copy()
         return loss, p, q
 
     def discretised(self, double step, double offset, int64_t first, int64_t last):
-        """Masses at the nodes offset + step i: upper, lower, both at infinity, error of the losses."""
+        """Return masses at the nodes offset + step i: upper, lower, both at infinity, error of the losses."""
         cdef LatticePair found = cpp_discretise(self.pair.get()[0], Lattice(step, offset, first, last))
         upper, lower = np.array(found.upper), np.array(found.lower)
         return upper, lower, found.upper_infinite, found.lower_infinite, found.drift
@@ -445,7 +448,7 @@ cdef int inverse(const cpp_complex[double]* values, size_t n, double* out) excep
 
 
 def common_step(pairs):
-    """The step of a lattice that holds all losses of every pair; None: there is none."""
+    """Return the step of a lattice that holds all losses of every pair; None if there is no such lattice."""
     cdef vector[LossOutline] outlines
     cdef Pair one
     cdef size_t i
@@ -463,7 +466,7 @@ def common_step(pairs):
 cdef class LossComposition:
     """Independent uses of several pairs, (pair, count) each: brackets of delta and epsilon.
 
-    Arguments are checked by whoever calls. Results are kept for questions nearby; threads may ask at the same time.
+    Callers check arguments. Results are cached for nearby questions; threads may ask at the same time.
     """
 
     cdef unique_ptr[CppLossComposition] composition
@@ -477,11 +480,11 @@ cdef class LossComposition:
         self.composition.reset(new CppLossComposition(composer.composition().pairs, rtol, max_points))
 
     def delta_bounds(self, double epsilon, double known=0.0):
-        """Numbers that enclose delta(epsilon), perhaps roughly if a quick bound proves `known`."""
+        """Return bounds of delta(epsilon), which may be rough if a quick bound proves `known`."""
         return self.answer(False, epsilon, known)
 
     def epsilon_bounds(self, double delta, double known=0.0):
-        """Numbers that enclose the least epsilon with delta(epsilon) <= delta; `known` as for `delta_bounds`."""
+        """Return bounds of the least epsilon with delta(epsilon) <= delta; `known` as for `delta_bounds`."""
         return self.answer(True, delta, known)
 
     cdef answer(self, bint of_epsilon, double asked, double known):

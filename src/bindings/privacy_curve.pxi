@@ -47,7 +47,7 @@ cdef ConstDoubles view(const double[::1] values):
 
 
 def wide_brackets(const double[:, ::1] brackets, double rtol):
-    """Return where brackets of numbers that are at least 0 are wider than this, relatively to their upper ends."""
+    """Return the indices of brackets, of numbers >= 0, that are wider than rtol relative to their upper ends."""
     cdef Py_ssize_t i
     cdef list found = []
     for i in range(brackets.shape[1]):
@@ -57,10 +57,10 @@ def wide_brackets(const double[:, ::1] brackets, double rtol):
 
 
 cdef class Questions:
-    """Questions to one curve in one direction. For one thread at a time.
+    """Questions to one curve in one direction, for one thread at a time.
 
-    Certified brackets go into rows lower and upper of an array. If a quick bound proves that ``known[i]`` is valid, it
-    may be the upper end.
+    Certified brackets are written into two rows of an array, lower and upper. If a quick bound proves that
+    ``known[i]`` is valid, it may be the upper end.
     """
 
     def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
@@ -86,7 +86,7 @@ cdef class Questions:
 
 
 cdef class SampledGaussianQuestions(Questions):
-    """Of steps that share their work. Epsilons are of either sign."""
+    """Questions about steps, which share their work. Epsilons may have either sign."""
 
     cdef unique_ptr[PrivacyCurve] curve
 
@@ -106,7 +106,7 @@ cdef class SampledGaussianQuestions(Questions):
 
     @property
     def route(self):
-        """What the last question took; of several routes the last."""
+        """The route of the last question; the last one if there were several."""
         return ROUTES[<int>deref(self.curve).route()]
 
 
@@ -114,7 +114,7 @@ cdef class SampledGaussianCurve(CountedSteps):
     """The exact privacy curve of a multiset of steps."""
 
     def questions(self, str pair):
-        """Return the curve of the steps so far, to be asked."""
+        """Return questions to the curve of the steps added so far."""
         cdef SampledGaussianQuestions result = SampledGaussianQuestions.__new__(SampledGaussianQuestions)
         cdef vector[SampledStep] steps = self.parts.composition().steps
         result.curve.reset(new PrivacyCurve(steps, pair_of(pair)))
@@ -122,7 +122,7 @@ cdef class SampledGaussianCurve(CountedSteps):
 
     def epsilon_after_into(self, SampledGaussianCurve repeated, const double[::1] times, double delta, str pair,
                            double[:, ::1] out):
-        """Answer epsilon after these steps and each number of repetitions of others."""
+        """Answer epsilon after these steps and each number of repetitions of the steps `repeated`."""
         cdef vector[SampledStep] steps = self.parts.composition().steps
         cdef vector[SampledStep] more = repeated.parts.composition().steps
         cdef vector[Bracket] answers
@@ -135,7 +135,7 @@ cdef class SampledGaussianCurve(CountedSteps):
 
 
 cdef class AllocationQuestions(Questions):
-    """Of one epoch of random allocation, for epsilon >= 0."""
+    """Questions about one epoch of random allocation, for epsilon >= 0."""
 
     cdef unique_ptr[AllocationCurve] curve
     cdef Direction direction

@@ -36,7 +36,7 @@ cdef dict _POISSON_BOUNDS = {"general": 0, "tight": 1, "lower": 2}
 
 
 def log_inverse_gamma(double mean, double shape):
-    """(lower, upper) around log(1/gamma) of a truncated negative binomial distribution."""
+    """Return (lower, upper) bounds of log(1/gamma) of a truncated negative binomial distribution."""
     cdef Interval found = cpp_log_inverse_gamma(mean, shape)
     return found.low, found.high
 
@@ -44,7 +44,7 @@ def log_inverse_gamma(double mean, double shape):
 cdef class RenyiCurve:
     """The Rényi curve of a mechanism, K(alpha) = (alpha - 1) D_alpha; immutable.
 
-    Made by the static methods below and by `Pair.moment`; the methods of a curve give the curves of what is done to it.
+    The static methods below and `Pair.moment` make curves; the methods of a curve return curves of operations on it.
     """
 
     cdef CurvePointer curve
@@ -52,7 +52,7 @@ cdef class RenyiCurve:
     def __init__(self):
         raise TypeError("made by the static methods of RenyiCurve")
 
-    # What is released.
+    # Mechanisms.
 
     @staticmethod
     def linear(double rho, double xi=0.0):
@@ -61,12 +61,12 @@ cdef class RenyiCurve:
 
     @staticmethod
     def unbounded():
-        """Infinite divergences of every order."""
+        """Return the curve with infinite divergences of every order."""
         return wrapped_curve(curve_unbounded())
 
     @staticmethod
     def bounded_range(double epsilon):
-        """Bounded range epsilon: the worst pair of each order."""
+        """Return the curve of mechanisms of bounded range epsilon: that of the worst pair at each order."""
         return wrapped_curve(curve_bounded_range(epsilon))
 
     @staticmethod
@@ -79,7 +79,7 @@ cdef class RenyiCurve:
 
     @staticmethod
     def composed(parts):
-        """The sum of (curve, count > 0)."""
+        """Return the sum of the curves (curve, count > 0)."""
         cdef vector[CountedCurve] counted
         cdef RenyiCurve part
         for curve, count in parts:
@@ -94,34 +94,40 @@ cdef class RenyiCurve:
 
     @staticmethod
     def random_allocation(double sigma, long long steps):
-        """Gaussian noise in every step, each record in one of them."""
+        """Return the curve of Gaussian noise in every step, where each record takes part in one step."""
         return wrapped_curve(random_allocation_curve(sigma, steps))
 
-    # What is done to it. That is unbounded too where this curve is and anything is done.
+    # Operations. If this curve is unbounded, so is the result of any operation other than the trivial one.
 
     def poisson_bound(self, double q, str kind, bint cut=True):
-        """Poisson sampling by Zhu and Wang: "general", "tight" or "lower"; cut at what the largest loss allows."""
+        """Return a bound for Poisson sampling by Zhu and Wang: "general", "tight" or "lower".
+
+        With ``cut`` the bound is limited by the largest loss.
+        """
         if self.is_unbounded and q > 0.0:
             return self
         return wrapped_curve(cpp_poisson_bound(self.curve, q, <PoissonBoundKind><int>_POISSON_BOUNDS[kind], cut))
 
     def fixed_size_bound(self, double gamma, bint tight, bint cut=True):
-        """A sample without replacement, a share gamma of all records, by Wang, Balle, Kasiviswanathan; cut as above."""
+        """Return a bound for samples without replacement of a share gamma of all records; ``cut`` as above.
+
+        Wang, Balle, Kasiviswanathan.
+        """
         if self.is_unbounded and gamma > 0.0:
             return self
         return wrapped_curve(cpp_fixed_size_bound(self.curve, gamma, tight, cut))
 
     def mixture_bound(self, double r):
-        """Any sampling that lets the record in with probability r, by convexity."""
+        """Return a bound, by convexity, for any sampling that includes the record with probability r."""
         if self.is_unbounded and r > 0.0:
             return self
         return wrapped_curve(cpp_mixture_bound(self.curve, r))
 
     def repeat_and_select(self, double mean, double shape, profile=(), double log_ratio=0.0):
-        """The best output of a random number of runs (Papernot, Steinke 2022).
+        """Return the curve of the best output of a random number of runs (Papernot, Steinke 2022).
 
-        ``profile``: pairs (epsilon >= 0, delta) such that the run is (epsilon, delta)-DP, as many as are known.
-        ``log_ratio``: of a binomial number, see the header.
+        ``profile``: known pairs (epsilon >= 0, delta) such that the run is (epsilon, delta)-DP.
+        ``log_ratio``: for a binomial number of runs, see the header.
         """
         if self.is_unbounded and mean > 0.0:
             return self
@@ -131,20 +137,20 @@ cdef class RenyiCurve:
         return wrapped_curve(cpp_repeat_and_select(self.curve, mean, shape, move(points), log_ratio))
 
     def larger(self, RenyiCurve other not None):
-        """What holds for both of two mechanisms."""
+        """Return the larger of two curves, which bounds both mechanisms."""
         return wrapped_curve(larger_curve(self.curve, other.curve))
 
     def smaller(self, RenyiCurve other not None):
-        """The smaller of two bounds of one mechanism."""
+        """Return the smaller of two bounds of the same mechanism."""
         if self.is_unbounded:
             return other
         return wrapped_curve(smaller_curve(self.curve, other.curve))
 
-    # What is known of it.
+    # Properties and values.
 
     @property
     def largest_order(self):
-        """K is infinite above."""
+        """The order above which K is infinite."""
         return self.curve.get().largest_order()
 
     @property
@@ -159,7 +165,7 @@ cdef class RenyiCurve:
         return self.curve.get().largest_loss()
 
     def log_moment(self, double order):
-        """(lower, upper) around K at an order in [1, 1e6]."""
+        """Return (lower, upper) bounds of K at an order in [1, 1e6]."""
         cdef Certified k
         if order > self.curve.get().largest_order():
             return INFINITY, INFINITY
@@ -168,11 +174,11 @@ cdef class RenyiCurve:
         return max(lower(k), 0.0), upper(k)  # 0 where K is out of the range of double
 
     def rdp_into(self, const double[::1] orders, double[::1] out):
-        """D_alpha of each order in [1, 1e6], rounded up."""
+        """Write D_alpha at each order in [1, 1e6], rounded up, to ``out``."""
         self.fill(orders, out, False)
 
     def rdp_lower_into(self, const double[::1] orders, double[::1] out):
-        """D_alpha of each order in [1, 1e6], rounded down."""
+        """Write D_alpha at each order in [1, 1e6], rounded down, to ``out``."""
         self.fill(orders, out, True)
 
     cdef fill(self, const double[::1] orders, double[::1] out, bint down):
@@ -222,7 +228,7 @@ cdef dict _CONVERSIONS = {"mironov": 0, "balle": 1, "asoodeh": 2, "optimal": 3}
 
 
 def all_floats(tuple values):
-    """Whether all are of type float itself."""
+    """Return whether all values are of type float itself, not a subclass."""
     for value in values:
         if not PyFloat_CheckExact(value):
             return False
@@ -264,12 +270,12 @@ cdef class SampledSteps(CountedSteps):
         self.parts.add(known.curve, count)
 
     def largest_loss(self):
-        """What no privacy loss exceeds, rounded up."""
+        """Return an upper bound of all privacy losses, rounded up."""
         cdef Composition copy = self.parts.composition()
         return largest_loss(copy)
 
     def epsilon(self, double delta):
-        """(epsilon rounded up, rounded down, order) at 0 < delta < 1."""
+        """Return (epsilon rounded up, rounded down, order) at 0 < delta < 1."""
         cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
@@ -277,7 +283,7 @@ cdef class SampledSteps(CountedSteps):
         return g.value, g.floor, g.order
 
     def delta(self, double epsilon):
-        """(delta rounded up, rounded down, order) at 0 <= epsilon < inf."""
+        """Return (delta rounded up, rounded down, order) at 0 <= epsilon < inf."""
         cdef Composition copy = self.parts.composition()
         cdef RdpGuarantee g
         with nogil:
@@ -285,7 +291,7 @@ cdef class SampledSteps(CountedSteps):
         return g.value, g.floor, g.order
 
     def betas_into(self, const double[::1] alphas, double[::1] out):
-        """Least type II errors that all orders allow at type I errors in [0, 1], rounded down."""
+        """Write the least type II errors that all orders allow at type I errors in [0, 1], rounded down, to ``out``."""
         if alphas.shape[0] == 0:
             return
         cdef Composition copy = self.parts.composition()
@@ -293,7 +299,7 @@ cdef class SampledSteps(CountedSteps):
             type_two_errors(copy, self.orders, ConstDoubles(&alphas[0], alphas.shape[0]), &out[0])
 
     def advantage(self):
-        """Largest 1 - alpha - beta that all orders allow, rounded up."""
+        """Return the largest 1 - alpha - beta that all orders allow, rounded up."""
         cdef Composition copy = self.parts.composition()
         cdef double most
         with nogil:
@@ -301,7 +307,7 @@ cdef class SampledSteps(CountedSteps):
         return most
 
     def bayes_risk(self, double rare):
-        """Least chance of an error that all orders allow, rounded down; the rarer prior, at most 1/2."""
+        """Return the least Bayes risk that all orders allow, rounded down; ``rare`` <= 1/2 is the smaller prior."""
         cdef Composition copy = self.parts.composition()
         cdef double risk
         with nogil:
@@ -309,7 +315,7 @@ cdef class SampledSteps(CountedSteps):
         return risk
 
     def rdp_into(self, const double[::1] orders, double[::1] out):
-        """Renyi-DP of each order, rounded up."""
+        """Write the Renyi-DP at each order, rounded up, to ``out``."""
         cdef Composition copy = self.parts.composition()
         cdef Py_ssize_t i
         cdef double least

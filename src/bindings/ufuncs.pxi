@@ -1,5 +1,5 @@
-# The ufuncs of renyi.special, registered from the table in loops.hpp, and their documentation, made from what each
-# family has in common.
+# The ufuncs of renyi.special, registered from the table in loops.hpp, and their documentation, made from the common
+# parts of each family.
 
 _PARAMETERS = {
     "q": """q : array_like

@@ -1,4 +1,4 @@
-// The C interface: arguments are checked and exceptions caught here; the rest is the engine.
+// The C interface: this file checks arguments and catches exceptions; the engine does the rest.
 #include "renyi/capi/renyi.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ bool is_valid(const SampledStep& step) noexcept {
            step.count == std::floor(step.count);
 }
 
-// Of valid steps, no more than kMostSteps of a kind; empty else.
+// Returns the composition of the steps; empty if a step is invalid or there are more than kMostSteps of one kind.
 std::optional<Composition> composition_of(std::span<const SampledStep> steps) {
     if (!std::ranges::all_of(steps, is_valid)) return std::nullopt;
     Composer composer;
@@ -50,10 +50,10 @@ std::optional<Composition> composition_of(std::span<const SampledStep> steps) {
 
 enum class Question { epsilon, delta };
 
-// The larger of two; NaN if either is.
+// The larger of two numbers; NaN if either is NaN.
 double larger(double a, double b) noexcept { return a >= b || std::isnan(a) ? a : b; }
 
-// The worse of both directions; at least 0.
+// Answers a question for the worse of both directions; answers are at least 0.
 int ask(Question question, std::span<const SampledStep> given, std::span<const double> values, Bracket* answers) {
     const double most = question == Question::epsilon ? 1.0 : kInfinity;
     for (const double value : values)
@@ -86,7 +86,7 @@ template <class Body>
 int guarded(const Body& body) noexcept {
     try {
         return body();
-    } catch (...) {  // std::bad_alloc and what follows from it: the engine throws nothing else
+    } catch (...) {  // std::bad_alloc or an exception caused by it: the engine throws nothing else
         return RENYI_OUT_OF_MEMORY;
     }
 }

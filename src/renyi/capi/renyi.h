@@ -1,7 +1,7 @@
-/* The C interface of the engine: for C, and for whatever calls C (cffi, ctypes, Julia, numba, R).
+/* The C interface of the engine, for C and for languages that call C (cffi, ctypes, Julia, numba, R).
  *
- * Stable: what is declared here keeps its meaning and its binary form for as long as RENYI_ABI_VERSION stays 1;
- * functions may be added. Numbers are IEEE-754 doubles. Any thread may call anything; a generator may be shared.
+ * The interface is stable: all declarations keep their meaning and their binary form as long as RENYI_ABI_VERSION stays
+ * 1; functions may be added. Numbers are IEEE-754 doubles. Any thread may call any function; a generator may be shared.
  *
  * q is the rate of Poisson sampling, sigma the noise multiplier, alpha the Renyi order. "Lower" and "upper" are
  * certified ends: the exact value lies between them. The bounds hold in sound floating-point environments only: ask
@@ -28,7 +28,7 @@ extern "C" {
 
 #define RENYI_ABI_VERSION 1
 
-/* What functions of type int return; what they would have written is untouched unless it is RENYI_OK. */
+/* The status that functions of type int return. They write no output unless it is RENYI_OK. */
 enum {
     RENYI_OK = 0,
     RENYI_INVALID_ARGUMENT = 1, /* a null pointer, or a number outside the range stated */
@@ -36,13 +36,13 @@ enum {
 };
 
 RENYI_API const char* renyi_version(void) RENYI_NOEXCEPT;           /* such as "0.1.0" */
-RENYI_API int renyi_abi_version(void) RENYI_NOEXCEPT;               /* of the library, RENYI_ABI_VERSION there */
+RENYI_API int renyi_abi_version(void) RENYI_NOEXCEPT;               /* the library's RENYI_ABI_VERSION */
 RENYI_API const char* renyi_status_text(int status) RENYI_NOEXCEPT; /* a sentence, never null */
 RENYI_API int renyi_floating_point_is_sound(void)
     RENYI_NOEXCEPT; /* 1: the bounds hold in this thread, 0: they do not */
 
-/* log A = (alpha - 1) RDP, and RDP, of the Poisson-sampled Gaussian mechanism: the nearest value and its ends. For q =
- * 0 or in [1e-100, 1], sigma in [1e-100, inf] and alpha in [1, 1e6]; NaN outside. */
+/* log A = (alpha - 1) RDP, and RDP, of the Poisson-sampled Gaussian mechanism: the nearest value and certified ends.
+ * Domain: q = 0 or in [1e-100, 1], sigma in [1e-100, inf] and alpha in [1, 1e6]; NaN outside. */
 RENYI_API double renyi_log_a(double q, double sigma, double alpha) RENYI_NOEXCEPT;
 RENYI_API double renyi_log_a_lower(double q, double sigma, double alpha) RENYI_NOEXCEPT;
 RENYI_API double renyi_log_a_upper(double q, double sigma, double alpha) RENYI_NOEXCEPT;
@@ -51,14 +51,14 @@ RENYI_API double renyi_rdp_lower(double q, double sigma, double alpha) RENYI_NOE
 RENYI_API double renyi_rdp_upper(double q, double sigma, double alpha) RENYI_NOEXCEPT;
 
 /* The exact privacy curve of `count` such steps, one record added or removed: the ends of epsilon at a delta in [0, 1]
- * and of delta at an epsilon in [0, inf]. For q = 0 or in [1e-100, 1], sigma in [1e-4, inf] and counts in [0, 1e9]; NaN
- * outside, and where there is no memory. */
+ * and of delta at an epsilon in [0, inf]. Domain: q = 0 or in [1e-100, 1], sigma in [1e-4, inf] and counts in [0, 1e9];
+ * NaN outside, and if memory runs out. */
 RENYI_API double renyi_epsilon_lower(double q, double sigma, double count, double delta) RENYI_NOEXCEPT;
 RENYI_API double renyi_epsilon_upper(double q, double sigma, double count, double delta) RENYI_NOEXCEPT;
 RENYI_API double renyi_delta_lower(double q, double sigma, double count, double epsilon) RENYI_NOEXCEPT;
 RENYI_API double renyi_delta_upper(double q, double sigma, double count, double epsilon) RENYI_NOEXCEPT;
 
-/* The same of steps of several kinds, and for many questions, which share their work. */
+/* The privacy curve of steps of several kinds, for many questions, which share their work. */
 typedef struct {
     double q, sigma, count;
 } renyi_step;
@@ -72,25 +72,25 @@ RENYI_API int renyi_epsilon(const renyi_step* steps, size_t kinds, const double*
 RENYI_API int renyi_delta(const renyi_step* steps, size_t kinds, const double* epsilons, size_t questions,
                           renyi_bracket* answers) RENYI_NOEXCEPT;
 
-/* The sum of contiguous rows, each scaled down to a norm of at most `bound`, exactly. `sum` has `columns` elements and
- * is replaced; `norms` and `factors` have `rows` each, or are null both. A row that is not finite has the norm NaN and
- * the factor 0. rows <= 2^24, columns in [1, 2^36], bound in [2^-96, 2^96], threads >= 1, on which the result does not
- * depend. */
+/* Sums contiguous rows, each scaled down to a norm of at most `bound` in exact arithmetic. `sum` has `columns` elements
+ * and is replaced; `norms` and `factors` have `rows` elements each, or both are null. A row that is not finite has the
+ * norm NaN and the factor 0. rows <= 2^24, columns in [1, 2^36], bound in [2^-96, 2^96], threads >= 1; the result does
+ * not depend on threads. */
 RENYI_API int renyi_clip_and_sum_f32(const float* data, size_t rows, size_t columns, double bound, float* sum,
                                      double* norms, double* factors, size_t threads) RENYI_NOEXCEPT;
 RENYI_API int renyi_clip_and_sum_f64(const double* data, size_t rows, size_t columns, double bound, double* sum,
                                      double* norms, double* factors, size_t threads) RENYI_NOEXCEPT;
 
-/* A ChaCha20 generator: keyed by the operating system, safe to fork, if `key` is null; else of these 32 bytes, the same
- * stream every time. */
+/* A ChaCha20 generator. If `key` is null, it is keyed by the operating system and safe to fork; else these 32 bytes are
+ * the key, and the stream is the same every time. */
 typedef struct renyi_generator renyi_generator;
 
 RENYI_API int renyi_generator_new(const uint8_t* key, renyi_generator** generator) RENYI_NOEXCEPT;
 RENYI_API void renyi_generator_free(renyi_generator* generator) RENYI_NOEXCEPT; /* null is fine */
 
-/* Adds ideal noise to numbers, rounded to a lattice that does not depend on them. The scale is the standard deviation,
- * of Laplace noise b of e^(-|x|/b) / (2 b): 0 or in [2^-115, 2^115], in double precision [2^-1010, 2^1010]; threads
- * >= 1. */
+/* Adds ideal noise to numbers, rounded to a lattice that does not depend on them. The scale is the standard deviation
+ * of Gaussian noise, or b of Laplace noise with density e^(-|x|/b) / (2 b): 0 or in [2^-115, 2^115], in double
+ * precision [2^-1010, 2^1010]; threads >= 1. */
 enum { RENYI_GAUSSIAN = 0, RENYI_LAPLACE = 1 };
 
 RENYI_API int renyi_add_noise_f32(renyi_generator* generator, int law, double scale, float* numbers, size_t count,

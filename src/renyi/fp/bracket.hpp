@@ -14,8 +14,8 @@ struct Bracket {
     double lower, upper;
 };
 
-// |truth - value| <= error * value; value >= 0. A zero with error 0 is exact, with another error it is too small to
-// hold.
+// |truth - value| <= error * value; value >= 0. A zero with error 0 is exact; a zero with another error is a value too
+// small to represent.
 struct Enclosed {
     Scaled value;
     double error;
@@ -23,12 +23,12 @@ struct Enclosed {
 
 constexpr Bracket kNoBracket{kNaN, kNaN};
 
-// The intersection of two brackets of one number; NaN is no bound.
+// The intersection of two brackets of the same number; NaN stands for no bound.
 inline Bracket common(Bracket a, Bracket b) noexcept {
     return {std::fmax(a.lower, b.lower), std::fmin(a.upper, b.upper)};
 }
 
-// Relative to the upper end.
+// Whether the width of a bracket, relative to its upper end, is at most `width`.
 inline bool is_narrow(Bracket b, double width) noexcept {
     return b.upper < kInfinity && b.upper - b.lower <= width * std::fabs(b.upper);
 }
@@ -43,7 +43,7 @@ inline double times_power_of_two(double x, double exponent) noexcept {
 
 }  // namespace detail
 
-// The nearest double; below the smallest normal the relative error is 1, that is, nothing is claimed: see bounds_of.
+// The nearest double. Below the smallest normal number the relative error is 1, which claims nothing: see bounds_of.
 inline Certified nearest_of(const Enclosed& e) noexcept {
     const double value = detail::times_power_of_two(e.value.mantissa.hi, e.value.exponent);
     if (e.error == 0.0 && e.value.mantissa.lo == 0.0) return {value, 0.0};
@@ -51,7 +51,8 @@ inline Certified nearest_of(const Enclosed& e) noexcept {
     return {value, (e.error + kUnitRoundoff) / (1.0 - e.error) * (1.0 + 0x1p-40)};
 }
 
-// For a value in [0, top]: neighbouring doubles where the error is far below an ulp; [0, smallest normal] below that.
+// Returns bounds of a value in [0, top]: neighbouring doubles where the error is far below an ulp; [0, smallest normal]
+// for values below the smallest normal number.
 inline Bracket bounds_of(const Enclosed& e, double top = 1.0) noexcept {
     const double hi = detail::times_power_of_two(e.value.mantissa.hi, e.value.exponent);
     if (std::isnan(hi)) return kNoBracket;

@@ -1,6 +1,6 @@
-// The numerics kit: constants, assumptions, factors that round outward, and doubles with a proven relative error.
+// Constants, assumptions about the system, factors that round outward, and doubles with a proven relative error.
 //
-// |value - truth| <= relative_error * |truth|, with relative_error < 1. From there
+// |value - truth| <= relative_error * |truth|, with relative_error < 1. Hence
 //   truth in [value / (1 + e), value / (1 - e)] for value > 0,
 // and value * (1 -+ e (1 + 2^-20)) with one further step outward contains that interval for e <= 2^-21:
 // 1/(1-e) <= 1 + e + 2e^2 <= 1 + e (1 + 2^-20), and each of the two roundings moves by at most half an ulp.
@@ -19,7 +19,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallestNormal = std::numeric_limits<double>::min();
 constexpr double kUnitRoundoff = 0x1p-53;
 
-// What <numbers> lacks, to the nearest double; pi, log 2 and sqrt 2 are taken from there.
+// Constants that <numbers> lacks, to the nearest double; pi, log 2 and sqrt 2 are those of <numbers>.
 constexpr double kRoot2Pi = std::numbers::sqrt2 / std::numbers::inv_sqrtpi;
 constexpr double kInverseRoot2Pi = 0.5 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 constexpr double kRootHalf = 0.5 * std::numbers::sqrt2;
@@ -34,9 +34,9 @@ constexpr double raised(int n) noexcept { return 1.0 + (n + 2) * kUnitRoundoff; 
 constexpr double lowered(int n) noexcept { return 1.0 - (n + 2) * kUnitRoundoff; }
 constexpr int kManyRoundings = 9006;  // 1e-12: a few calls of the system's functions, magnified up to a thousand times
 
-// What is assumed of the system's exp, exp2, expm1, log, log2, log1p, pow, sin, cos, atan2, hypot, relatively: one ulp,
-// as the GNU C library states of each (manual, "Known Maximum Errors in Math Functions") and musl and Apple's library
-// keep; and of erfc, eight. tests/cpp/test_system_math.cpp probes it. A complex function is right to a few of these.
+// The assumed relative error of the system's exp, exp2, expm1, log, log2, log1p, pow, sin, cos, atan2, hypot: one ulp,
+// as the GNU C library states for each (manual, "Known Maximum Errors in Math Functions") and musl and Apple's library
+// keep; of erfc, eight ulps. tests/cpp/test_system_math.cpp tests it. Complex functions have a few times this error.
 constexpr double kSystemError = 2.0 * kUnitRoundoff;
 constexpr double kSystemTailError = 16.0 * kUnitRoundoff;
 
@@ -67,8 +67,8 @@ inline double lower(Certified c) noexcept { return detail::end(c, -1.0); }
 inline double upper(Certified c) noexcept { return detail::end(c, 1.0); }
 
 // A weighted sum of non-negative terms. |value - truth| <= e truth <= e/(1-e) value for each term, so the error of the
-// sum is the mean of theirs, and never above the largest: a tiny term with e near 1 does
-// not matter. Two roundings a term and one an addition.
+// sum is the weighted mean of the terms' errors, and never above the largest: a tiny term with e near 1 does not
+// matter. There are two roundings per term and one per addition.
 class CertifiedSum {
 public:
     void add(double count, Certified term) noexcept {

@@ -2,7 +2,7 @@
 //
 // Dekker 1971; Joldes, Muller, Popescu 2017 (relative error of a sum or product at most 2^-101 each).
 // No fused multiply-add is assumed, so results are the same on every machine. Valid for |x| < 2^995.
-// Scaled: the same with a binary exponent of its own, whose products and sums neither overflow nor underflow.
+// Scaled: a double-double with a separate binary exponent, whose products and sums neither overflow nor underflow.
 #pragma once
 
 #include <algorithm>
@@ -94,7 +94,7 @@ inline Scaled normalised(Scaled a) noexcept {
     return {{std::ldexp(a.mantissa.hi, -shift), std::ldexp(a.mantissa.lo, -shift)}, a.exponent + shift};
 }
 
-// 2^exponent, 0 where it would be below 2^-1000.
+// 2^exponent; 0 if that is below 2^-1000.
 inline double power_of_two(double exponent) noexcept {
     return exponent < -1000.0 ? 0.0 : std::ldexp(1.0, static_cast<int>(std::min(exponent, 1023.0)));
 }

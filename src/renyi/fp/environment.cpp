@@ -42,7 +42,7 @@ const char* active_instruction_set() noexcept {
 #if defined(__x86_64__) && defined(__GNUC__)
     if constexpr (kMultiversion) {
         __builtin_cpu_init();
-#if defined(__clang__)  // what its clones are chosen by
+#if defined(__clang__)  // the features by which clang chooses clones
         if (__builtin_cpu_supports("avx512f")) return "x86-64-v4";
         if (__builtin_cpu_supports("avx2")) return "x86-64-v3";
 #else

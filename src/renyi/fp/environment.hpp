@@ -23,7 +23,7 @@ FloatingPointEnvironment probe_floating_point() noexcept;
 // The instruction set that multiversioned loops run with on this machine: "x86-64-v4", "x86-64-v3" or "baseline".
 const char* active_instruction_set() noexcept;
 
-// The instruction set that everything else was compiled for.
+// The instruction set that all other code was compiled for.
 const char* baseline_instruction_set() noexcept;
 
 }  // namespace renyi

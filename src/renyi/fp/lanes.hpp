@@ -1,4 +1,4 @@
-// Blocks of independent sums, which compilers turn into vectors of any width with the same bits.
+// Blocks of independent sums, which compilers vectorise at any width with the same bits.
 #pragma once
 
 #include "renyi/fp/multiversion.hpp"

@@ -18,7 +18,7 @@
 #if !defined(__clang__)
 #define RENYI_HAS_CLONES  // for a kernel that needs a body of its own for each instruction set
 #define RENYI_MULTIVERSION __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#elif __clang_major__ >= 14  // asks for the model where it is given an architecture: a newer one is none of these
+#elif __clang_major__ >= 14  // given an architecture, clang tests for that CPU model, which newer models do not match
 #define RENYI_MULTIVERSION __attribute__((target_clones("default", "avx2", "avx512f")))
 #endif
 #endif
@@ -27,7 +27,7 @@
 #endif
 
 #if defined(__GNUC__)
-#define RENYI_INLINED __attribute__((always_inline))  // of lambdas
+#define RENYI_INLINED __attribute__((always_inline))  // for lambdas
 #else
 #define RENYI_INLINED
 #endif

@@ -10,9 +10,9 @@ struct Interval {
     double low, high;
 };
 
-// Halves [low, high] until it is no wider than `width` or its ends are neighbouring doubles, `halvings` times at the
-// most. `is_beyond` is false at low and true at high of the result if it is at those given; where it changes once, the
-// result encloses that point.
+// Halves [low, high] until it is no wider than `width` or its ends are neighbouring doubles, at most `halvings` times.
+// If `is_beyond` is false at low and true at high, the same holds for the result; where it changes once, the result
+// encloses that point.
 Interval bisect(double low, double high, double width, auto is_beyond, int halvings = 2200) noexcept {
     while (halvings-- > 0 && high - low > width) {
         const double middle = 0.5 * (low + high);
@@ -22,8 +22,8 @@ Interval bisect(double low, double high, double width, auto is_beyond, int halvi
     return {low, high};
 }
 
-// The same for 0 <= low < high down to neighbouring doubles, in 63 halvings at most: on the bit patterns, which are
-// ordered as the doubles are.
+// Bisects 0 <= low < high down to neighbouring doubles, in 63 halvings at most: it halves the bit patterns, which have
+// the same order as the doubles.
 Interval bisect_bits(double low, double high, auto is_beyond) noexcept {
     auto below = std::bit_cast<std::uint64_t>(low), above = std::bit_cast<std::uint64_t>(high);
     while (above - below > 1) {
@@ -33,12 +33,12 @@ Interval bisect_bits(double low, double high, auto is_beyond) noexcept {
     return {std::bit_cast<double>(below), std::bit_cast<double>(above)};
 }
 
-// Two points around a zero, and the next point by false position: an end that stays put counts half (Illinois), so that
-// neither stays for long.
+// Two points around a zero, and the next point by false position: the value at an end that does not move is halved
+// (Illinois), so that neither end stays for long.
 struct FalsePosition {
     double low, high, at_low, at_high;
 
-    // Where the line through both has its zero, as a part of the way from low to high.
+    // The zero of the line through both points, as a fraction of the way from low to high.
     double part() const noexcept { return at_low / (at_low - at_high); }
     double width() const noexcept { return high - low; }
 
@@ -58,8 +58,8 @@ struct Least {
     double place, value;
 };
 
-// Where a function with one minimum is least in [low, high], to `tolerance`, and what it is there. Where the function
-// is NaN or infinite the minimum is taken to lie below.
+// Returns the minimum of a function with one minimum in [low, high], its place to `tolerance`. Where the function is
+// NaN or infinite, the minimum is assumed to lie below.
 Least golden_section(double low, double high, double tolerance, auto function) noexcept {
     constexpr double kGolden = 0.6180339887498949;  // (sqrt(5) - 1)/2
     double left = high - kGolden * (high - low), right = low + kGolden * (high - low);

@@ -34,12 +34,12 @@ StepDivergence assembled(const Scaled& theta, const Scaled& complement) noexcept
 // Two normal laws of standard deviation s at distance d, r = d/s (Balle, Wang 2018, Theorem 8):
 //     theta = Q(a) - e^eps Q(b) = phi(a) (R(a) - R(b)),   1 - theta = phi(a) (R(-a) + R(b)),
 //     a = eps/r - r/2,  b = eps/r + r/2,  R = Q/phi,
-// right to a few u however small theta or 1 - theta is.
+// with an error of a few u however small theta or 1 - theta is.
 //
-// In double-double, as for the curve of the Gaussian mechanism: r is known to 2^-100, so a and b are known to 2^-98 b,
-// which moves log theta and log (1 - theta) by at most (|a| + 1) 2^-98 b, below 2^-60 wherever theta or 1 - theta is a
-// normal number and eps <= 1e15; density and Mills ratios are right to 2^-61. A factor
-// of 1 +- 2^-50 covers all of it and the rounding to double.
+// All steps are in double-double, as for the curve of the Gaussian mechanism: r has an error of 2^-100, so a and b have
+// one of 2^-98 b, which moves log theta and log (1 - theta) by at most (|a| + 1) 2^-98 b, below 2^-60 wherever theta or
+// 1 - theta is a normal number and eps <= 1e15; density and Mills ratios have an error of 2^-61. A factor of 1 +- 2^-50
+// covers all of these and the rounding to double.
 StepDivergence gaussian_step(double epsilon, double shift, double scale) noexcept {
     if (shift == 0.0 || epsilon == kInfinity) return {0.0, 1.0, kInfinity};
     const DoubleDouble r = DoubleDouble{shift, 0.0} / DoubleDouble{scale, 0.0};
@@ -60,22 +60,22 @@ StepDivergence gaussian_step(double epsilon, double shift, double scale) noexcep
 
 // Two Laplace laws of scale s at distance d: theta = (1 - e^x)_+, x = (eps - d/s)/2.
 //
-// In a block r = d (1/s) is off by 2u, and eps - r is rounded: together with the halves less than 2u (r + eps), by
-// which x is moved down, so that e^x, 4u, is a lower bound of 1 - theta.
+// In a block r = d (1/s) has an error of 2u, and eps - r is rounded: the error of x is less than 2u (r + eps), by which
+// x is moved down, so that e^x, which has an error of 4u, gives a lower bound of 1 - theta.
 
 RENYI_INLINE double laplace_exponent(double epsilon, double r) noexcept {
     return 0.5 * (epsilon - r) - 0x1p-52 * (r + epsilon);
 }
 
-// <= 1 - theta, at the exponent x rounded down.
+// A lower bound of 1 - theta, from the exponent x rounded down.
 RENYI_INLINE double laplace_complement(double x) noexcept {
     const double value = lane_exp(x < 0.0 ? x : 0.0) * lowered(6);
     return x < 0.0 ? value : 1.0;
 }
 
-// Here r is carried to twice the precision, so that theta keeps its relative accuracy where eps is near r, and is 0
-// where eps >= r: eps - r is exact where it cancels, and what r leaves over is right to u of itself. expm1: 6u,
-// log: 2u; the error of the logarithm's argument counts once where theta < 1/2.
+// Here r is computed to twice the precision, so that theta keeps its relative accuracy where eps is near r, and is 0
+// where eps >= r: eps - r is exact where it cancels, and the low part of r has a relative error of u. The errors are 6u
+// for expm1 and 2u for log; the error of the logarithm's argument counts once where theta < 1/2.
 StepDivergence laplace_step(double epsilon, double shift, double scale) noexcept {
     if (epsilon == kInfinity) return {0.0, 1.0, kInfinity};
     const double r = shift / scale;
@@ -90,18 +90,18 @@ StepDivergence laplace_step(double epsilon, double shift, double scale) noexcept
     return {theta, complement, std::max(decay * lowered(30), 0.0)};
 }
 
-// Lower bounds c of 1 - theta for a block, and from them 1 - c for A and -log1p(-c) for -log B, wherever c <= 15/16;
-// the few steps with theta below 1/16 go through step_divergence.
+// theta of many steps at once, with the bounds of StepDivergence: lower bounds c of 1 - theta for a block, and from
+// them 1 - c for A and -log1p(-c) for -log B, wherever c <= 15/16. The few steps with theta below 1/16 use
+// step_divergence.
 //
 // Gaussian noise. With E = e^{-a^2/2} and X(x) = erfcx(x/sqrt 2) = sqrt(2/pi) R(x):
 //     a <= 0:  1 - theta = E (X(-a) + X(b))/2,        a > 0:  theta = E (X(a) - X(b))/2.
-// a and b carry an absolute error of 5ub (r = shift (1/scale) is off by 2u and eps/r is rounded; each of r/2, eps/r and
-// |a| is at most b). That moves log Q(-a) by at most (|a| + 1) 5ub, log R(b) by less, and a^2/2 in the exponent by it.
-// With the exponential (3u + a^2 u), two erfcx (10u, and 2u b of X for its argument, since |X'| < 1.2 X) and the sums,
-//     1 - theta is right to (8 b (|a| + 1) + 40) u of itself:
-// for a > 0, where the error is one of theta <= 1/2, of a 1 - theta that is larger.
+// a and b have an absolute error of 5ub (r = shift (1/scale) has one of 2u and eps/r is rounded; each of r/2, eps/r and
+// |a| is at most b). It moves log Q(-a) by at most (|a| + 1) 5ub, log R(b) by less, and a^2/2 in the exponent as
+// much. With the exponential (3u + a^2 u), two erfcx (10u, and 2u b of X for its argument, since |X'| < 1.2 X) and the
+// sums, the relative error of 1 - theta is at most (8 b (|a| + 1) + 40) u. For a > 0 this is an error of theta <= 1/2,
+// and 1 - theta is larger.
 
-// theta of many steps at once, as StepDivergence of each.
 constexpr int kStepBlock = 256;
 constexpr double kHardest = 15.0 / 16.0;
 constexpr double kSmall = 0x1p-6;
@@ -136,7 +136,7 @@ void starts_of(const double* complement, int count, double* out) noexcept {
     }
 }
 
-// -log1p(-c), 2u, and the product.
+// -log1p(-c), with an error of 2u and that of the product, rounded down.
 RENYI_MULTIVERSION
 void decays_of(const double* complement, int count, double* out) noexcept {
     for (int k = 0; k < count; ++k) {
@@ -145,7 +145,7 @@ void decays_of(const double* complement, int count, double* out) noexcept {
     }
 }
 
-// The same for c <= 2^-6: c + c^2/2 + ... + c^8/8, whose rest is positive and below 2^-57 c; 4u.
+// decays_of for c <= 2^-6: c + c^2/2 + ... + c^8/8 with an error of 4u; the rest is positive and below 2^-57 c.
 RENYI_MULTIVERSION
 void small_decays_of(const double* complement, int count, double* out) noexcept {
     for (int k = 0; k < count; ++k) {
@@ -162,7 +162,7 @@ void complements(const IterationSetting& setting, double shift, const double* in
                                                                                     count, out);
 }
 
-// By quarters: in a single loop each comparison waits for the one before.
+// The largest of `count` numbers, by quarters: in a single loop each comparison waits for the one before.
 RENYI_MULTIVERSION
 double largest_of(const double* x, int count) noexcept {
     double lane[kStepBlock / 4];
@@ -178,7 +178,7 @@ double largest_of(const double* x, int count) noexcept {
     return largest;
 }
 
-// The steps with 1 - theta above kHardest, one by one.
+// Calls answer(k) for the steps with 1 - theta above kHardest.
 template <class Answer>
 void answer_hard(const double* complement, double largest, int count, Answer answer) noexcept {
     if (largest <= kHardest) return;
@@ -226,9 +226,9 @@ void step_decays(const IterationSetting& setting, const double* scales, const do
     });
 }
 
-constexpr double kLargestExponent = 600.0;     // beyond it C2 <= 1e100 < e^-369 of the power of j
+constexpr double kLargestExponent = 600.0;     // beyond it C2 <= 1e100 is below e^-369 of the power of j
 constexpr int kAligned = 256;                  // steps of one polynomial
-constexpr double kFirstInterpolated = 0x1p15;  // times a
+constexpr double kFirstInterpolated = 0x1p15;  // times a: the first step that is interpolated
 
 RENYI_MULTIVERSION
 void laplace_scales(double amplitude, double power, double log_c1, double c2, const double* j, int count,
@@ -273,8 +273,8 @@ void scales_at(const NoiseSchedule& s, const double* j, int count, double* scale
 
 // The polynomial through the scales at eight Chebyshev nodes of the steps before + 1 ... before + 256, in Newton's form
 // in x from -1 to 1. A scale is an analytic function of j with singularities on rays from 0, at angles of pi/(2a) or
-// more to the real axis (where j^{2a}/(2 pi C1^2) + C2 = -1/e or 0, j^a/C1 + C2 = 1 or 0), so no nearer than j/a: from
-// kFirstInterpolated a on that is 2^8 times half the length, and the error of degree 7 below 2^-60 of the scale.
+// more to the real axis (where j^{2a}/(2 pi C1^2) + C2 = -1/e or 0, j^a/C1 + C2 = 1 or 0), so no nearer than j/a. From
+// kFirstInterpolated a on this is 2^8 times half the length, and the error of degree 7 is below 2^-60 of the scale.
 class Interpolant {
 public:
     Interpolant(const NoiseSchedule& s, double before) noexcept {
@@ -304,7 +304,7 @@ void interpolate(const Interpolant& of, int offset, int count, double* scales) n
     }
 }
 
-// Of the steps j[0], j[1], ...; not for given scales.
+// The scales of the steps j[0], j[1], ...; not for given scales.
 void scales_at(const NoiseSchedule& s, const double* j, int count, double* scales) noexcept {
     const double log_c1 = lane_log(s.c1);
     if (s.power == 0.0)
@@ -341,11 +341,11 @@ void step_scales(const NoiseSchedule& s, double first, int count, double* scales
 namespace {
 
 constexpr int kSegment = 16, kSegments = kStepBlock / kSegment;
-constexpr double kSumKept = lowered(30);                   // of a sum, for its 20u and the 4u of what follows
+constexpr double kSumKept = lowered(30);                   // lowers a sum by its error of 20u and 4u of later steps
 constexpr std::int64_t kSearched = std::int64_t{1} << 18;  // steps searched one by one; affects width and time alone
-constexpr double kProven = 0x1p-20;                        // above the rounding errors of the slopes below, 1e-12
+constexpr double kProven = 0x1p-20;                        // exceeds the rounding errors of the slopes below, 1e-12
 
-// A sum of non-negative numbers, some of them inf, with the errors of its roundings.
+// A compensated sum of non-negative numbers, some of which may be inf.
 struct Total {
     DoubleDouble sum{0.0, 0.0};
 
@@ -364,7 +364,8 @@ void add_all(Total& total, const double* decay, int count) noexcept {
     }
 }
 
-// >= A e^{-S}; e^{-S} as a square, which lane_exp can give down to the smallest number, in 7u and the rounding of S.
+// An upper bound of A e^{-S}. e^{-S} is computed as a square, so that lane_exp reaches the smallest numbers, with an
+// error of 7u and that of S.
 RENYI_INLINE double delta_of(double start, double sum) noexcept {
     const double root = lane_exp(-0.5 * kSumKept * sum);
     const double value = start * (root * root) * raised(14);
@@ -373,7 +374,7 @@ RENYI_INLINE double delta_of(double start, double sum) noexcept {
     return (start == 0.0) | (sum == kInfinity) ? 0.0 : raised;
 }
 
-// sum[k]: what follows k within its segment of 16, for 16 independent segments; local: all of each segment.
+// sum[k]: the sum after k within its segment of 16, for 16 independent segments; local: the sum of each segment.
 RENYI_MULTIVERSION
 void segment_sums(const double* decay, double* sum, double* local) noexcept {
     for (int s = 0; s < kSegments; ++s) local[s] = 0.0;
@@ -384,14 +385,14 @@ void segment_sums(const double* decay, double* sum, double* local) noexcept {
         }
 }
 
-// sum is that within the segment, base what follows the segment.
+// Computes deltas; sum[k] is the sum after k within the segment, base the sum after the segment.
 RENYI_MULTIVERSION
 void deltas_of(const double* start, const double* sum, const double* base, int count, double* out) noexcept {
     for (int k = 0; k < count; ++k) out[k] = delta_of(start[k], base[k / kSegment] + sum[k]);
 }
 
-// The same where e^{-base} is a normal number and sum <= 2^-6: e^{-sum} by its series, whose next term is below 2^-63,
-// 4u.
+// deltas_of where e^{-base} is a normal number and sum <= 2^-6: e^{-sum} by its series with an error of 4u; the next
+// term is below 2^-63.
 RENYI_MULTIVERSION
 void near_deltas_of(const double* start, const double* sum, const double* base, double* out) noexcept {
     double factor[kSegments];
@@ -408,7 +409,7 @@ void near_deltas_of(const double* start, const double* sum, const double* base, 
         }
 }
 
-// delta of the steps of a block, and the sum carried to the front of it.
+// Computes the deltas of the steps of a block, and moves the sum `after` to the front of the block.
 void block_deltas(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t first, int count,
                   Total& after, double* out) noexcept {
     double scales[kStepBlock], start[kStepBlock], decay[kStepBlock], sum[kStepBlock];
@@ -427,7 +428,7 @@ void block_deltas(const IterationSetting& setting, const NoiseSchedule& schedule
     near ? near_deltas_of(start, sum, base, out) : deltas_of(start, sum, base, count, out);
 }
 
-// The sum over first <= t <= last, in blocks that begin where those of the scales do.
+// Adds the decays of first <= t <= last, in blocks aligned with those of the scales.
 void add_steps(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t first, std::int64_t last,
                Total& total) noexcept {
     double scales[kStepBlock], inverse[kStepBlock], decay[kStepBlock];
@@ -453,12 +454,13 @@ double start_of(const IterationSetting& setting, const NoiseSchedule& schedule, 
 // at r = 2k sqrt(w), and the derivative of log(-du/dt) by log t is
 //     Laplace:   a - 1 - (k + 1) a rho
 //     Gaussian:  2a - 1 - (k^2 + 2) a rho + 2a rho (eps^2/(8 k^2 w (1 + w)) + (k^2 - 1)/(2 (1 + w)) + 1/(1 + w)^2).
-// rho and w rise, so these without the negative terms in w and the last rho fall: once below 0, always.
+// rho and w rise, so these expressions without the negative terms in w and the last rho fall: once below 0, they stay
+// below 0.
 bool is_convex_from(const IterationSetting& setting, const NoiseSchedule& s, double j) noexcept {
     const double k = 0.5 * setting.state_shift / s.amplitude;
     const double power = s.law == NoiseLaw::laplace ? s.power : 2.0 * s.power;
     const double log_c1 = s.law == NoiseLaw::laplace ? std::log(s.c1) : kLog2Pi + 2.0 * std::log(s.c1);
-    const double log_grown = power * std::log(j) - log_c1;  // of y - C2
+    const double log_grown = power * std::log(j) - log_c1;  // log(y - C2)
     const double rho = 1.0 / (1.0 + s.c2 * std::exp(-log_grown));
     if (s.law == NoiseLaw::laplace) return s.power - 1.0 - (k + 1.0) * s.power * rho < -kProven * (k + 1.0) * s.power;
     const double log_y = log_grown - std::log(rho);
@@ -469,9 +471,10 @@ bool is_convex_from(const IterationSetting& setting, const NoiseSchedule& s, dou
     return slope < -kProven * (k * k + 2.0) * s.power;
 }
 
-// The sum over t > last, by blocks p < t <= q: each is at least q - p times its last term, or, where the terms are
-// convex in t, times that at the mean (p + q + 1)/2 of their t (Jensen); the one taken is half a step later. Scales are
-// off by 2^-44, which moves a term by less than 2^-30 of itself while 1 - B is a normal number: r^2/2 + r < 2^12.
+// Adds the sum over t > last, by blocks p < t <= q: each is at least q - p times its last term, or, where the terms are
+// convex in t, times the term at the mean (p + q + 1)/2 of their t (Jensen); the term taken is half a step later. An
+// error of 2^-44 of the scales moves a term by less than 2^-30 of itself while 1 - B is a normal number: r^2/2 + r <
+// 2^12.
 void add_tail(const IterationSetting& setting, const NoiseSchedule& schedule, double last, Total& total) noexcept {
     constexpr double kGrowth = 0x1p-13, kFarthest = 1e300, kNegligible = 0x1p-60;
     double at[kStepBlock], widths[kStepBlock], scales[kStepBlock], inverse[kStepBlock], decay[kStepBlock];
@@ -495,7 +498,7 @@ void add_tail(const IterationSetting& setting, const NoiseSchedule& schedule, do
     }
 }
 
-// >= A_i for all i <= n, of scales that do not rise but for their errors of 2^-44.
+// An upper bound of A_i for all i <= n, for scales that do not rise except by their errors of 2^-44.
 double largest_start(const IterationSetting& setting, const NoiseSchedule& schedule, std::int64_t n) noexcept {
     if (schedule.scales != nullptr) return 1.0;
     double scale;
@@ -562,8 +565,9 @@ double online_limit(const IterationSetting& setting, const NoiseSchedule& schedu
 
 namespace {
 
-// The mean of B^k, k < n, falls as c = 1 - B grows, so a lower bound of c serves. It is (1 - e^{-nt})/(n c) with
-// t = -log1p(-c), 2u; the error of nt is not enlarged by 1 - e^{-nt} (6u), and two products and a quotient follow.
+// The mean of B^k, k < n. It falls as c = 1 - B grows, so a lower bound of c gives an upper bound. It is
+// (1 - e^{-nt})/(n c) with t = -log1p(-c), which has an error of 2u; 1 - e^{-nt} (6u) does not enlarge the error of nt,
+// and two products and a quotient follow.
 double mean_power(double c, double n) noexcept {
     if (c == 0.0) return 1.0;
     const double t = c < 1.0 ? -lane_log1p(-c) : 0.0;

@@ -20,8 +20,8 @@ Certified divide_by_square(double alpha, double sigma) noexcept {
     const double ratio = alpha / square.hi;
     const DoubleDouble product = two_prod(ratio, square.hi);
     // alpha / sigma^2 = ratio + residual / sigma^2, residual = alpha - ratio sigma^2. Here alpha - product.hi is exact
-    // (Sterbenz), the rest is below 2^-51 alpha and loses 2^-53 of itself at each step: the correction is off by less
-    // than 2^-100 ratio, and only the last addition rounds: relative error < 2^-53 (1 + 2^-40).
+    // (Sterbenz), the rest is below 2^-51 alpha and loses 2^-53 of itself at each step: the error of the correction is
+    // less than 2^-100 ratio, and only the last addition rounds: relative error < 2^-53 (1 + 2^-40).
     const double residual = ((alpha - product.hi) - product.lo) - ratio * square.lo;
     const bool exact = residual == 0.0 && product.lo == 0.0 && square.lo == 0.0;
     return {ratio + residual / square.hi, exact ? 0.0 : kUnitRoundoff * (1.0 + 0x1p-40)};
@@ -47,9 +47,9 @@ Certified rdp_gaussian(double sigma, double alpha) noexcept {
 
 double rdp_gaussian_lower(double sigma, double alpha) noexcept {
     const Certified c = rdp_gaussian(sigma, alpha);
-    if (c.value == kInfinity && std::isfinite(alpha)) return kLargest;  // the truth is finite
+    if (c.value == kInfinity && std::isfinite(alpha)) return kLargest;  // the true value is finite
     if (c.value >= kSmallestNormal || std::isinf(sigma)) return lower(c);
-    // A subnormal result: the scaling rounds once more, by at most half a unit, and the mantissa was off by less.
+    // A subnormal result: the scaling rounds once more, by at most half a unit; the error of the mantissa is smaller.
     return std::isnan(c.value) ? kNaN : std::max(0.0, std::nextafter(c.value, -1.0));
 }
 
@@ -61,8 +61,8 @@ double rdp_gaussian_upper(double sigma, double alpha) noexcept {
 
 namespace {
 
-// The left sides must stay this much below the right sides: about ten operations, no cancelling subtraction of more
-// than a third of either side, and logarithms right to kSystemError are off by less than 1e-14.
+// The relative margin by which the left sides must stay below the right sides. About ten operations, no cancelling
+// subtraction of more than a third of either side, and logarithms with error kSystemError lead to an error below 1e-14.
 constexpr double kGuard = 1e-12;
 constexpr double kLog5Upper = 1.6094379124341005;  // log 5 = 1.60943791243410037...
 

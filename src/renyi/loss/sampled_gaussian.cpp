@@ -3,14 +3,14 @@
 //   2. alpha = 0 or 1, q = 0, sigma = inf                        log A = 0, exact
 //   3. q = 1                                                     the Gaussian mechanism, alpha (alpha-1)/(2 sigma^2)
 //   4. sigma > 1e40                                              that times q^2: the next terms are below 1e-33
-//   5. alpha < 0 and the sampled component beyond |u| = 12       alpha log(1-q), mu/mu0 = 1-q to e^-40/|alpha| there
+//   5. alpha < 0 and the sampled component beyond |u| = 12       alpha log(1-q), as mu/mu0 = 1-q to e^-40/|alpha|
 //   6. alpha > 1, far beyond the noise                           alpha (log q + E), E = (alpha-1)/(2 sigma^2): with
 //      X = e^{cu - c^2/2}, c = 1/sigma, q^alpha E[X^alpha] <= A <= (1-q + q |X|_alpha)^alpha (Minkowski), and ends of
 //      log A differ by alpha (1-q)/q e^-E at most
-//   7. 1 < alpha <= 72, q <= 1/4, and it converges               expansion about either component, in double
+//   7. 1 < alpha <= 72, q <= 1/4, an expansion converges         expansion about either component, in double
 //   8. integer alpha <= 4, sigma >= 1e-3                         binomial expansion: two or three terms
 //   9. everything else                                           quadrature
-// The series route is never picked: it is slower than the quadrature and independent of it, and checks it.
+// The series is never picked: it is slower than the quadrature and independent of it, and serves as a check.
 #include "renyi/loss/sampled_gaussian.hpp"
 
 #include <algorithm>
@@ -33,9 +33,9 @@ namespace {
 
 constexpr double kLargestOrder = 1e6;
 constexpr double kHugeSigma = 1e40;
-constexpr double kSmallestBinomialSigma = 1e-3;  // of log_a_binomial
+constexpr double kSmallestBinomialSigma = 1e-3;  // smallest sigma of log_a_binomial
 constexpr double kFar = 800.0;                   // E - 2 |log q| from which e^-E/q < e^-800 log A
-constexpr double kTiny = 1e-100;                 // of q and sigma: smaller squares leave the range of double
+constexpr double kTiny = 1e-100;                 // least q and sigma: smaller squares leave the range of double
 
 bool in_domain(double q, double sigma, double alpha) noexcept {
     return (q == 0.0 || q >= kTiny) && q <= 1.0 && sigma >= kTiny &&
@@ -48,7 +48,7 @@ bool is_beyond_density(double q, double c, double alpha) noexcept {
     return split > 12.0 + (40.0 + lane_log(1.0 - alpha)) / c;
 }
 
-// Rules 1 to 6; true if one of them answered.
+// Applies rules 1 to 6; returns whether one of them gave the answer.
 bool at_limit(double q, double sigma, double alpha, LogADerivatives& answer) noexcept {
     const double c = 1.0 / sigma;
     if (!in_domain(q, sigma, alpha)) {
@@ -105,7 +105,7 @@ Certified log_a(double q, double sigma, double alpha) noexcept {
 LogADerivatives log_a_derivatives_kept(double q, double sigma, double alpha, NodeTable* table) noexcept {
     LogADerivatives answer;
     if (at_limit(q, sigma, alpha, answer)) return answer;
-    // At alpha = 0 the derivative is minus the divergence of the add direction, reached from below.
+    // At alpha = 0 the derivative is minus the divergence of the add direction, the limit from below.
     answer = log_a_by_quadrature(q, sigma, alpha == 0.0 ? -1e-30 : alpha, true, table);
     if (alpha == 0.0 || alpha == 1.0) answer.value = {0.0, 0.0};
     return answer;
@@ -143,15 +143,15 @@ Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept {
     return divergence_of(log_a(q, sigma, alpha), alpha);
 }
 
-// Arrays: points with an expansion are sorted by route and by the expected number of terms and evaluated in vector
-// lanes; the others one by one, in the order of alpha, so that neighbours share nodes. The bits are those of one point
-// at a time. The constants affect time alone.
+// Arrays. Points with an expansion are sorted by expansion and expected number of terms, and evaluated in vector lanes.
+// The others are evaluated one by one, in the order of alpha, so that neighbours share nodes. The results have the same
+// bits as those of one point at a time. Tuning: these constants affect time, not validity.
 
 namespace {
 
 constexpr std::size_t kChunk = 512;  // points sorted at a time, a multiple of kLanes
-constexpr std::size_t kKeys = 256;   // routes times numbers of terms
-constexpr std::size_t kFew = 4;      // that many are evaluated faster one by one
+constexpr std::size_t kKeys = 256;   // expansions times numbers of terms
+constexpr std::size_t kFew = 4;      // up to this number of points are evaluated one by one
 
 struct Points {
     const double *q, *sigma, *alpha;
@@ -160,15 +160,15 @@ struct Points {
 struct Chunk {
     std::array<Expansion, kChunk> expansion;
     std::array<int, kChunk> terms;
-    std::array<std::uint16_t, kChunk> order;  // of those that expand, by key
+    std::array<std::uint16_t, kChunk> order;  // indices of the points with an expansion, sorted by key
 };
 
-// The number of points on the left route, and on either.
+// The number of points with the left expansion, and with either.
 struct Grouped {
     std::size_t left, all;
 };
 
-// kLanes points, gathered from where index_of says.
+// kLanes points, gathered from the indices index_of(lane).
 struct Gathered {
     alignas(64) double q[kLanes], sigma[kLanes], alpha[kLanes];
 
@@ -205,7 +205,7 @@ Grouped group(Chunk& c, std::size_t count) noexcept {
     return sizes;
 }
 
-// One route, the points at order[first ... last-1]; those that do not converge are marked as without a route.
+// Evaluates the points at order[first ... last-1] by one expansion; marks those that do not converge as without one.
 void expand(const Points& p, Expansion expansion, std::size_t first, std::size_t last, Chunk& c,
             Certified* out) noexcept {
     std::array<Certified, kLanes> found;
@@ -249,7 +249,7 @@ void log_a(const double* q, const double* sigma, const double* alpha, std::size_
     }
 }
 
-// log A of the part of mu0 below a limit: panels of Gauss-Legendre nodes that end there.
+// log A of the part of mu0 below a limit, by panels of Gauss-Legendre nodes that end there.
 //
 //     A_limit - 1 = integral_{u <= limit} n(u) ((1+x)^alpha - 1 - alpha x) du - integral_{u > limit} n(u) (1 + alpha x)
 //     du,
@@ -257,31 +257,30 @@ void log_a(const double* q, const double* sigma, const double* alpha, std::size_
 // second integral (1 - alpha q) Q(limit) + alpha q Q(limit - 1/sigma). A panel of half-width r has
 // the Bernstein ellipse of parameter 4, 1.875 r high and 1.125 r beyond its ends. With r <= 1.4 sigma the ellipse keeps
 // away from the branch points, pi sigma off the axis; with r <= 0.4 the density grows by e^0.28 at most there, and
-// |(1+x)^alpha - 1 - alpha x| <= alpha beta/2 X^2 (1+X)^(alpha-2)+ up to a factor 2, X = |x| + 2q. The growth of that
-// from the middle of the last panel to the end of its ellipse, where l rises most steeply, stands for all panels
-// against 4^-32 = 2^-64; e^3 is for those near the origin.
+// |(1+x)^alpha - 1 - alpha x| <= alpha beta/2 X^2 (1+X)^(alpha-2)+ up to a factor 2, X = |x| + 2q. The growth of this
+// bound from the middle of the last panel to the end of its ellipse, where l rises most steeply, is taken for all
+// panels, against 4^-32 = 2^-64; a factor e^3 covers those near the origin.
 //
-// Rounding, in units of u = 2^-53. The integrals may cancel, so that errors are added as absolute ones. A node u is off
-// by 2|u|, w by (3|u| c + 2 c^2) with that, n by 3 u^2 of itself; the other steps as in sampled_gaussian_kernels.cpp.
-// With d/dw ((1+x)^alpha - 1 - alpha x) = alpha ((1+x)^beta - 1) q e^w a node's part is right to
+// Rounding, in units of u = 2^-53. The integrals may cancel, so that absolute errors are added. A node u has an error
+// of 2|u|, with it w one of (3|u| c + 2 c^2), n one of 3 u^2 of itself; other steps as in sampled_gaussian_kernels.cpp.
+// With d/dw ((1+x)^alpha - 1 - alpha x) = alpha ((1+x)^beta - 1) q e^w a node's part has an error of
 //     n alpha |expm1(beta l)| q e^w (3|u| c + 2 c^2) + (66 + 12 max(beta l, 0) + 3 u^2) of itself,
-// and where e^{alpha l - u^2/2} stands for it, to (16 + alpha (12 l + 3|u| c + 2 c^2 + 2^-19) + 3 u^2) of
-// itself.
+// and where e^{alpha l - u^2/2} replaces it, of (16 + alpha (12 l + 3|u| c + 2 c^2 + 2^-19) + 3 u^2) of itself.
 
 namespace {
 
 constexpr double kHalfWidth = 0.4, kHalfWidthOfSigma = 1.4, kEllipse = 2.125;  // half-axes, in half-widths
 constexpr double kLargestExponent = 690.0;                                     // beyond, A leaves the range of doubles
-// Of beta l, from which (1+x)^alpha stands for the integrand: 1 + alpha x <= alpha e^-50 (1+x)^alpha < 2^-72 alpha
-// times.
+// The beta l from which (1+x)^alpha replaces the integrand: 1 + alpha x <= alpha e^-50 (1+x)^alpha < 2^-72 alpha
+// (1+x)^alpha.
 constexpr double kGrown = 50.0;
 
 struct Sums {
-    double value = 0.0, first = 0.0;  // of (1+x)^alpha - 1 - alpha x and its derivative in alpha
-    double mass = 0.0, second = 0.0;  // of (1+x)^alpha and (l - centre)^2 (1+x)^alpha
-    double centred = 0.0;             // of (l - centre) (1+x)^alpha
-    double largest = 0.0;             // exponent
-    double rounding = 0.0;            // of value, absolute, in units of u
+    double value = 0.0, first = 0.0;  // sums of (1+x)^alpha - 1 - alpha x and of its derivative in alpha
+    double mass = 0.0, second = 0.0;  // sums of (1+x)^alpha and of (l - centre)^2 (1+x)^alpha
+    double centred = 0.0;             // sum of (l - centre) (1+x)^alpha
+    double largest = 0.0;             // largest exponent
+    double rounding = 0.0;            // absolute rounding error of value, in units of u
 };
 
 void add_node(const SampledGaussianLaw& law, double alpha, double centre, double u, double weight,
@@ -297,7 +296,7 @@ void add_node(const SampledGaussianLaw& law, double alpha, double centre, double
     sums.mass += grown;
     sums.centred += (l - centre) * grown;
     sums.second += (l - centre) * (l - centre) * grown;
-    const double move = std::fabs(u) * 3.0 * law.c + 2.0 * law.c * law.c;  // of w
+    const double move = std::fabs(u) * 3.0 * law.c + 2.0 * law.c * law.c;  // the error of w, in units of u
     if (t > kGrown) {
         sums.rounding += grown * (16.0 + alpha * (12.0 * l + move + 0x1p-19) + 3.0 * u * u);
         sums.value += grown;

@@ -23,14 +23,14 @@ struct LogADerivatives {
     double second;  // d2/dalpha2 log A, >= 0
 };
 
-// Picks the route: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), the binomial expansion where
-// it converges (sampled_gaussian_expansion.hpp) or alpha is a small integer, the quadrature for everything else. An
-// array is evaluated faster than its points one by one, with the same bits.
+// Returns log A by the fastest algorithm: closed forms at the limits (q = 0, q = 1, sigma = inf, alpha = 0 or 1), the
+// binomial expansion where it converges (sampled_gaussian_expansion.hpp) or alpha is a small integer, the quadrature
+// elsewhere. An array is evaluated faster than its points one by one, with the same bits.
 Certified log_a(double q, double sigma, double alpha) noexcept;
 void log_a(const double* q, const double* sigma, const double* alpha, std::size_t size, Certified* out) noexcept;
 std::complex<double> log_a(double q, double sigma, std::complex<double> alpha) noexcept;
 
-// Three independent routes to the same number.
+// Three independent algorithms for log A.
 Certified log_a_binomial(double q, double sigma, double alpha) noexcept;    // integer alpha >= 1, sigma >= 1e-3
 Certified log_a_series(double q, double sigma, double alpha) noexcept;      // see sampled_gaussian_series.cpp
 Certified log_a_quadrature(double q, double sigma, double alpha) noexcept;  // the whole domain
@@ -40,7 +40,7 @@ LogADerivatives log_a_derivatives(double q, double sigma, double alpha) noexcept
 // The same bits, faster where a table is kept for several orders of one (q, sigma).
 LogADerivatives log_a_derivatives_kept(double q, double sigma, double alpha, NodeTable* table) noexcept;
 
-// The same over the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
+// log_a_derivatives over the part of mu0 with u = z/sigma <= limit, for alpha > 1 and 0 < q < 1; alpha may exceed 1e6.
 LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) noexcept;
 
 // The same for 0 < alpha < 1 and 0 < q <= 1, where log A <= 0; right to about 1e-14 q absolutely.
@@ -48,12 +48,12 @@ LogADerivatives log_a_between(double q, double sigma, double alpha) noexcept;
 
 // The doubles nearest to log A(alpha) and to the Renyi divergence log A(alpha)/(alpha-1) of the sampled Gaussian, by
 // Ziv's strategy: the trapezoidal sum in double-double with a proven bound of its error, some 2^-70 relatively. NaN
-// where that does not decide the rounding, or outside of alpha > 1 (the divergence: >= 1), 1e-12 <= q < 1, 0.05 <=
-// sigma <= 1e6 and what the exponents of doubles hold; more digits decide there.
+// where this error does not decide the rounding, outside of alpha > 1 (the divergence: >= 1), 1e-12 <= q < 1, 0.05 <=
+// sigma <= 1e6, and where exponents of doubles overflow; callers then need more digits.
 double log_a_nearest(double q, double sigma, double alpha) noexcept;
 double rdp_sampled_gaussian_nearest(double q, double sigma, double alpha) noexcept;
 
-// Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; alpha = 1 is the Kullback-Leibler divergence.
+// The Renyi divergence log A(alpha)/(alpha-1) for alpha >= 1; at alpha = 1 the Kullback-Leibler divergence.
 Certified rdp_sampled_gaussian(double q, double sigma, double alpha) noexcept;
 void rdp_sampled_gaussian(const double* q, const double* sigma, const double* alpha, std::size_t size,
                           Certified* out) noexcept;

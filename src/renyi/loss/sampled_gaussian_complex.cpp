@@ -1,12 +1,13 @@
-// log A for complex alpha: the moment generating function of the privacy loss off the real axis.
+// log A for complex alpha: the log moment generating function of the privacy loss off the real axis.
 //
-// Not certified: an error estimate only. Same convex form and same rule as the real quadrature: A - 1 = E[ beta h(x) +
-// (1+x) phi(beta l) ] for Re alpha >= 1, and E[ phi(alpha l) + alpha (l - x) ] for Re alpha <= 0, each piece O(|x|^2),
-// so small A - 1 keeps its digits. |(1+x)^alpha| = (1+x)^(Re alpha): the mass lies where it lies for the real order.
-// The step must also resolve e^{i Im(alpha) l}: on the line Im u = a, |(1+x)^alpha| grows by at most e^{|Im alpha| a
-// c}, so the step is 2 pi a / (L + a^2/2 + |Im alpha| a c). The absolute error of A is a small multiple of u A(Re
-// alpha) (1 + u^2/2) at the nodes that matter: A itself may be far smaller than that, because the integrand oscillates.
-// Principal branch. NaN where more than four million nodes would be needed (|Im alpha|/sigma above about 1e6).
+// The result is not certified: there is only an error estimate. The convex form and the rule are those of the real
+// quadrature: A - 1 = E[ beta h(x) + (1+x) phi(beta l) ] for Re alpha >= 1, and E[ phi(alpha l) + alpha (l - x) ] for
+// Re alpha <= 0. Each piece is O(|x|^2), so small A - 1 keeps its digits. As |(1+x)^alpha| = (1+x)^(Re alpha), the mass
+// lies where it lies for the real order. The step must also resolve e^{i Im(alpha) l}: on the line Im u = a,
+// |(1+x)^alpha| grows by at most e^{|Im alpha| a c}, so the step is 2 pi a / (L + a^2/2 + |Im alpha| a c). The absolute
+// error of A is a small multiple of u A(Re alpha) (1 + u^2/2) at the nodes that matter: A itself may be far smaller,
+// because the integrand oscillates. The logarithm is on the principal branch. The result is NaN where more than four
+// million nodes would be needed (|Im alpha|/sigma above about 1e6).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,8 +24,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kMostNodes = 4e6;     // affects time alone: NaN beyond
-constexpr double kPeakDepth = 50.0;    // nats: what is below e^-50 of a peak is left out
+constexpr double kMostNodes = 4e6;     // most nodes, a limit of time: NaN beyond
+constexpr double kPeakDepth = 50.0;    // nats: values below e^-50 of a peak are left out
 constexpr double kSmallExcess = 30.0;  // log A below which A - 1 is summed instead of A
 
 // sin(t) - t
@@ -50,10 +51,10 @@ Complex complex_log1p(Complex s) noexcept {
 }
 
 struct Window {
-    double first, last;  // of u
+    double first, last;  // range of u
 };
 
-// Where the logarithm of the integrand of the real order exceeds `floor` around a mode.
+// Returns the window around a mode in which the logarithm of the integrand of the real order exceeds `floor`.
 Window around(const SampledGaussianLaw& law, double order, double mode, double floor) noexcept {
     const auto reach = [&](double direction) {
         double step = 0.05 / std::sqrt(1.0 + std::fabs(order) * law.c * law.c);

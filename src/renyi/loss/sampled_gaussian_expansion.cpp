@@ -1,20 +1,21 @@
 // Rounding, in units of u = 2^-53; 1/sigma and c^2/2 are double-doubles.
-//   left   b_2 to 30u: (1-q)^alpha = e^{-alpha q} e^{alpha tail} to 26u, since log1p(-q) = -q + tail, tail right to 5u,
-//          -alpha q exact in two doubles and alpha |tail| <= 2.72 for alpha <= 72, q <= 1/4. A step from b_k to b_{k+1}
-//          adds 4u; what the rounding of odds does k times over is multiplied in again. expm1 to 9u: k(k-1) times the
-//          upper 40 bits of c^2/2 is exact. T_k to (36 + 4k) u; a sum of terms up to k adds k u of the sum of their
-//          sizes, which is below 1.15 S: negative ones must be below 2^-10 S each.
-//   right  Relative to the first term: y_k = e^{-(alpha-k-1)c^2/2} from e^{-a}, a = (alpha-1)c^2/2, to
-//          (2a + 3 + k (4.5 + c^2/2)) u; a step from t_k to t_{k+1}, which takes y_k^2, adds twice that and 8u: t_k to
-//          (k (14 + 4a) + k^2 (4.5 + c^2/2)) u. The first term's logarithm is formed in double-double, alpha log q
-//          right to 0.6 alpha u absolute: |tail| of reduce_log is below 0.07.
+//   left   b_2 has an error of 30u: (1-q)^alpha = e^{-alpha q} e^{alpha tail} has one of 26u, since log1p(-q) =
+//          -q + tail, tail has an error of 5u, -alpha q is exact in two doubles and alpha |tail| <= 2.72 for alpha <=
+//          72, q <= 1/4. A step from b_k to b_{k+1} adds 4u; the effect of the rounding of odds, k times, is corrected.
+//          expm1 has an error of 9u: k(k-1) times the upper 40 bits of c^2/2 is exact. T_k has one of (36 + 4k) u; a
+//          sum of terms up to k adds k u of the sum of their sizes, which is below 1.15 S: negative terms must be below
+//          2^-10 S each.
+//   right  Relative to the first term: y_k = e^{-(alpha-k-1)c^2/2} from e^{-a}, a = (alpha-1)c^2/2, has an error of
+//          (2a + 3 + k (4.5 + c^2/2)) u; a step from t_k to t_{k+1}, which takes y_k^2, adds twice that and 8u: t_k has
+//          an error of (k (14 + 4a) + k^2 (4.5 + c^2/2)) u. The first term's logarithm is formed in double-double, with
+//          an absolute error of 0.6 alpha u of alpha log q: |tail| of reduce_log is below 0.07.
 //
-// Left out, left: after T_k, with K the first whole number >= alpha beyond k, k+m <= K,
+// Truncation, left: after T_k, with K the first whole number >= alpha beyond k, k+m <= K,
 //     |T_{k+m}/T_k| <= (odds |alpha-k|/(k+1) e^{(k + max(alpha,k)) c^2/2 + 2/(k-1)})^m,
 //   since |alpha-j|/(j+1) falls for j < alpha, k(k-1) is convex, expm1(a)/expm1(b) <= a/b e^{a-b} for a >= b > 0, and
-//   (k+m)(k+m-1)/(k(k-1)) <= e^{2m/(k-1)}. From k+1 >= alpha on the single T_{k+1} is all there is.
-// The terms left out are added to the error: at most 2^-55 of the sum unless terms rise again before they are
-// negligible. Left out, right: t_{k+m}/t_k <= ((alpha-k)/(k+1)/odds y_k)^m, again by convexity, for k+m < alpha.
+//   (k+m)(k+m-1)/(k(k-1)) <= e^{2m/(k-1)}. From k+1 >= alpha on the remainder is T_{k+1} alone.
+// The truncation is added to the error: at most 2^-55 of the sum unless terms rise again before they are negligible.
+// Truncation, right: t_{k+m}/t_k <= ((alpha-k)/(k+1)/odds y_k)^m, again by convexity, for k+m < alpha.
 #include "renyi/loss/sampled_gaussian_expansion.hpp"
 
 #include <bit>
@@ -32,10 +33,10 @@ namespace {
 using Mask = std::uint64_t;  // all ones or none
 
 constexpr double kMostTerms = 72.0;                              // k (k-1) < 2^13
-constexpr double kNegligible = 0x1p-56, kMostLeftOut = 0x1p-49;  // of the sum
+constexpr double kNegligible = 0x1p-56, kMostLeftOut = 0x1p-49;  // truncation, relative to the sum
 constexpr double kLargestExponent = 700.0;
 constexpr double kLogDominance = 36.0;  // e^-36 < 2.1u
-constexpr double kFall = 20.0;          // nats of T_k below T_2 for a try; affects time alone
+constexpr double kFall = 20.0;          // nats that T_k must fall below T_2 for a try; affects time alone
 
 RENYI_INLINE Mask mask_of(bool condition) noexcept { return Mask{0} - static_cast<Mask>(condition); }
 RENYI_INLINE double masked(Mask mask, double a) noexcept {
@@ -48,8 +49,8 @@ struct Route {
     int terms;
 };
 
-// Left always converges if alpha is whole; else T_k must become negligible before odds e^{k c^2} = 1, where it rises
-// again.
+// The left expansion always converges if alpha is whole; else T_k must become negligible before odds e^{k c^2} = 1,
+// from where on it rises again.
 RENYI_INLINE Route route(double q, double sigma, double alpha) noexcept {
     const double h = 0.5 / (sigma * sigma);
     const double log_q = lane_log(q);

@@ -1,8 +1,9 @@
 // See the header for notation. Rounding, per node, in units of u = 2^-53 (bounds of special/elementary.hpp):
-//   w is formed to double-double precision and its low part enters by e^w (1 + w_lo): e^w and x to 8u, y to 9u;
-//   l to 11u; g to 24u (h(x) = x l + (l - x): a sum of like-signed terms, or a loss of at most a factor 3 near x = 0);
-//   n to 3u because u^2 is exact; phi(s l) to 16u + the 11u (2 + max(s l, 0)) that the error of s l causes, since
-//   |d log phi / d log t| <= 2 + max(t, 0). Every term of the sums is therefore right to (60 + 12 max(s l, 0)) u.
+//   w is formed to double-double precision and its low part enters by e^w (1 + w_lo). The relative errors are 8u for
+//   e^w and x; 9u for y; 11u for l; 24u for g (h(x) = x l + (l - x): a sum of terms of one sign, or a loss of at most a
+//   factor 3 near x = 0); 3u for n because u^2 is exact; 16u for phi(s l), and the 11u (2 + max(s l, 0)) that the error
+//   of s l causes, since |d log phi / d log t| <= 2 + max(t, 0). Every term of the sums therefore has an error of
+//   (60 + 12 max(s l, 0)) u.
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 
 #include <algorithm>
@@ -151,7 +152,7 @@ double sum_plain(const double* g, std::size_t blocks) noexcept {
 // E = tilt l - u^2/2 relative to the reference is
 //   E - E_c = -d (u_c - tilt c) - d^2/2 + tilt log1p((1-p) expm1(-d c))      right of the split point (posterior > 1/2)
 //           = -d u_c            - d^2/2 + tilt log1p(p expm1(d c))           left of it
-// so that nothing larger than the differences is rounded. The positive-form factor is
+// so that no number larger than the differences is rounded. The positive-form factor is
 //   tilt = alpha > 1:  1 - e^(-alpha l) (1 + alpha x) = 1 - e^(-beta l) (alpha - beta e^-l)
 //   tilt = 1:          beta (l - 1 + e^-l) + phi(beta l)                     (beta small: the peak of mu itself)
 //   alpha < 0, or e^(-beta l) negligible:  1; for alpha < 0 since there A > e^40 and the linear part is below one ulp.
@@ -163,7 +164,7 @@ template <FarForm form, bool derivatives>
 RENYI_INLINE FarSums sum_far_block(const FarPeak& peak, double i0, double step, int count) noexcept {
     const FarPeak k = peak;
     constexpr bool unit_tilt = form == FarForm::unit_tilt;
-    // Where one weight is negligible at u_c, log1p(e^-|logit + d c|) needs the logit alone; on the other side of the
+    // Where one weight is negligible at u_c, log1p(e^-|logit + d c|) needs the logit only; on the other side of the
     // split point the logit itself is the difference.
     const double offset = k.extreme ? k.logit : 0.0;
     const double offset_right = offset < 0.0 ? offset : 0.0;

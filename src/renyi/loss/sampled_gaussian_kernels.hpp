@@ -1,4 +1,4 @@
-// The hot loops of the quadrature of log A, in blocks of 16 nodes, no allocation, fixed summation order.
+// The inner loops of the quadrature of log A: blocks of 16 nodes, no allocation, fixed summation order.
 //
 // Notation (u = z/sigma, c = 1/sigma, n = standard normal density without 1/sqrt(2 pi)):
 //   w = u c - c^2/2,  x = q expm1(w),  y = 1 + x,  l = log y
@@ -35,24 +35,24 @@ struct Grid {
     double c, c1, c2, c3;         // c = c1 + c2 + c3 to double-double precision
     DoubleDouble half_c_squared;  // c^2/2
     double h;
-    // The other numbers follow from these.
+    // The other members are functions of these.
     bool operator==(const Grid& o) const noexcept { return q == o.q && c == o.c && c3 == o.c3 && h == o.h; }
 };
 
 Grid make_grid(double q, double sigma, double h) noexcept;
-double round_step(double h, int bits = 12) noexcept;  // down to so many significant bits; h > 0 and normal
+double round_step(double h, int bits = 12) noexcept;  // rounds down to `bits` significant bits; h > 0 and normal
 
 struct NodeArrays {
     double *l, *g, *m;
 };
 
-// Nodes j0 ... j0 + 16 blocks - 1. n is 0 beyond |u| = 37.6. Requires w <= 700 where it is not.
+// Fills nodes j0 ... j0 + 16 blocks - 1. n is 0 beyond |u| = 37.6. Requires w <= 700 where n is not 0.
 void fill_nodes(const Grid& grid, Direction direction, double j0, std::size_t blocks, NodeArrays out) noexcept;
 
-// The nodes of one grid for alpha > 1, kept from order to order: they do not depend on it.
+// A cache of the nodes of one grid for alpha > 1: they do not depend on the order.
 class NodeTable {
 public:
-    // As fill_nodes gives them; null pointers if some are beyond the table.
+    // Returns nodes as fill_nodes computes them; null pointers if some are beyond the table.
     NodeArrays nodes(const Grid& grid, double j0, std::size_t blocks) noexcept;
 
 private:
@@ -84,11 +84,10 @@ struct FarPeak {
     double drift;           // u_c - tilt c
     double p, one_minus_p;  // posterior weight of the sampled component at u_c: q e^w / y and (1-q) / y
     double logit;           // log(p / (1-p))
-    bool extreme;   // |logit| > 500: the smaller of p and 1-p is below rounding at u_c, and perhaps below the smallest
-                    // double
+    bool extreme;   // |logit| > 500: the smaller of p and 1-p is negligible at u_c and may be below the smallest double
     double l;       // log y at u_c
     double center;  // shift of the derivative sums
-    bool derivatives = true;  // else slope, first and second are void
+    bool derivatives = true;  // if false, slope, first and second are not computed
 };
 
 struct FarSums {
@@ -98,7 +97,7 @@ struct FarSums {
     double last;      // the value of the outermost node of the call
 };
 
-// Up to 16 nodes i0, i0 + step, ... at u_c + i h; step = +1 or -1.
+// Sums over up to 16 nodes i = i0, i0 + step, ... at u_c + i h; step = +1 or -1.
 FarSums sum_far(const FarPeak& peak, Direction direction, double i0, double step, int count) noexcept;
 
 }  // namespace renyi

@@ -1,11 +1,11 @@
 // log A by the trapezoidal rule on the convex form
 //     A - 1 = E_mu0[ (1+x)^alpha - 1 - alpha x ],   x = mu/mu0 - 1,
-// whose integrand is >= 0 (Bernoulli) and is computed as a sum of non-negative pieces: nothing cancels, and the
-// relative error of the sum S = A - 1 is the largest relative error of a term. The error is the sum of
+// whose integrand is >= 0 (Bernoulli) and is computed as a sum of non-negative parts: nothing cancels, and the relative
+// error of the sum S = A - 1 is at most the largest relative error of a term. The error is the sum of
 //   aliasing    2^-54 for alpha >= 1, what step_add proves for alpha < 0   (the header)
 //   rounding    of the terms and of the summation                          (below)
 //   truncation  of the nodes left out                                      (below)
-// log A = log1p(S) keeps it: |d log log1p(S) / d log S| = S / ((1+S) log1p(S)) <= 1.
+// log A = log1p(S) keeps the error: |d log log1p(S) / d log S| = S / ((1+S) log1p(S)) <= 1.
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ double step_remove(const SampledGaussianLaw& law, double alpha, double log_exces
                    double nats) noexcept {
     constexpr int kStepBits = 6;  // few, so that neighbouring orders share a grid; affects time alone
     constexpr double kLogFour = 2.0 * std::numbers::ln2, kLogLargestStrip = 4.0;  // a < 54 < e^4: target < 1460
-    // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), the logarithm to the next
-    // power of two.
+    // log(2 (1 + linear part / S)) <= log 2 + max(log 2, log 2 + log(2 + 2 alpha q) - log S), where 2 + 2 alpha q is
+    // rounded up to a power of two.
     const double linear = (std::ilogb(2.0 + 2.0 * alpha * law.q) + 1) * kLog2 - log_excess;
     const double logarithm = summand == Summand::derivatives ? 4.0 : 0.0;
     const double target = nats + 0.01 + 2.0 * kLog2 + std::max(linear, 0.0) + logarithm;
@@ -49,7 +49,7 @@ double step_remove(const SampledGaussianLaw& law, double alpha, double log_exces
 double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept {
     const double c = law.c;
     double u = start;
-    double below = alpha * c, above = 0.0;  // for alpha < 0 the slope falls through its zero in between
+    double below = alpha * c, above = 0.0;  // for alpha < 0 the slope falls through 0 between them
     for (int i = 0; i < 100; ++i) {
         const double p = law.posterior(u);
         const double residual = alpha * p * c - u;
@@ -73,12 +73,12 @@ struct AddStep {
     double log_aliasing;  // log of the proven absolute aliasing error
 };
 
-// The part of the integrand of A - 1 near the origin, |u| <= 37: the trapezoidal sum marched in blocks until the rest
-// is negligible.
+// The trapezoidal sum of the integrand of A - 1 near the origin, |u| <= 37, added block by block until the rest is
+// negligible.
 struct BulkSums {
-    double value = 0, slope = 0, first = 0, second = 0;  // as NodeSums, g included; times h / sqrt(2 pi)
+    double value = 0, slope = 0, first = 0, second = 0;  // as NodeSums, with g; still to be multiplied by h/sqrt(2 pi)
     double rounding = 0;                                 // sum of the terms times their relative rounding error
-    double truncation = 0;                               // relative
+    double truncation = 0;                               // relative error of the nodes left out
     bool overflow = false;                               // an exponent left the range of double: the value is not valid
 };
 
@@ -93,15 +93,15 @@ struct BulkRequest {
     NodeTable* table = nullptr;
 };
 
-// The integrand on the right for alpha >= 1.
+// The end of the sum on the right for alpha >= 1.
 struct BulkEnd {
     double index;         // nodes j < index only (inf: no far part follows)
-    double single_after;  // beyond this u the tail bound, once falling, has no peak left that matters
-    double falls_after;   // beyond this u the integrand of A falls, or rises again only to what is negligible at index
+    double single_after;  // beyond this u the tail bound, once falling, has no further peak that matters
+    double falls_after;   // beyond this u the integrand of A falls, or rises again only to negligible values at index
 };
 
-// Step for alpha < 0 around the mode u1; log_excess is a guess of log(A - 1) and log_a of log A. Compare log_aliasing
-// afterwards.
+// The step for alpha < 0 around the mode u1; log_excess is an estimate of log(A - 1) and log_a of log A. The caller
+// must compare log_aliasing with the result.
 AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double log_excess, double log_a) noexcept {
     const double q = law.q, c = law.c;
     const double odds = lane_exp(law.logit(mode));
@@ -124,22 +124,22 @@ AddStep step_add(const SampledGaussianLaw& law, double z, double mode, double lo
     return {h, 1.4 + log_m - 2.0 * std::numbers::pi * a / h};
 }
 
-// The sum near the origin. Rounding: (62 + 12 max(s l, 0)) u a term (sampled_gaussian_kernels.cpp) and one u a block
-// for the summation.
+// The sum near the origin. Rounding: (62 + 12 max(s l, 0)) u per term (sampled_gaussian_kernels.cpp) and one u per
+// block for the summation.
 //
 // Truncation, with F = (1+x)^alpha - 1 - alpha x:
 //   alpha > 1, left:   F(-q) <= beta q^2 max(1, alpha/2), for F/x^2 is monotone and F(-1) = beta: a Gaussian tail from
-//   the start node. alpha > 1, right:  F <= alpha beta/2 x^2 (1+x)^(alpha-2)+ and n x^2 <= q^2 e^(c^2) n(u - 2c). The
-//   logarithm of that has slope
-//                      2c - u + (alpha-2)+ p c, a sigmoid minus a line: once negative it stays so up to the valley
-//                      before a far peak. F <= (1+x)^alpha for x >= 0, whose slope alpha p c - u is negative beyond its
-//                      highest mode and below -1 beyond alpha c + 1.
+//                      the start node.
+//   alpha > 1, right:  F <= alpha beta/2 x^2 (1+x)^(alpha-2)+ and n x^2 <= q^2 e^(c^2) n(u - 2c). The logarithm of this
+//                      bound has slope 2c - u + (alpha-2)+ p c, a sigmoid minus a line: once negative it stays negative
+//                      up to the valley before a far peak. F <= (1+x)^alpha for x >= 0, whose slope alpha p c - u is
+//                      negative beyond its highest mode and below -1 beyond alpha c + 1.
 //   alpha < 0, x <= 0: F <= (1+x)^alpha, log-concave, and F <= F(-q).
 //   alpha < 0, x > 0:  F <= z x and F <= z (z+1)/2 x^2; n x <= q n(u - c).
 
 constexpr int kChunk = 8;            // blocks on the stack at a time; affects time alone
-constexpr double kLastNode = 36.0;   // n(u) < 2^-900 beyond
-constexpr double kBumpApart = 24.0;  // c from which the peak of the linear part z x n at u = c is apart from the rest
+constexpr double kLastNode = 36.0;   // last u: n(u) < 2^-900 beyond
+constexpr double kBumpApart = 24.0;  // c from which the peak of the linear part z x n at u = c is separate
 
 struct Chunk {
     alignas(64) double l[kChunk * kLanes];
@@ -188,7 +188,7 @@ Ends add_blocks(const BulkRequest& r, Direction direction, double j0, double blo
 
 double log_or_minus_infinity(double x) noexcept { return x > 0.0 ? lane_log(x) : -kInfinity; }
 
-// Bound on the log of the sum of a tail that starts at e^height and falls at least as fast as e^(-slope u):
+// Bounds the log of the sum of a tail that starts at e^height and falls at least as fast as e^(-slope u):
 // 1/(1 - e^-t) <= 1 + 1/t and log(1 + 1/t) <= 1/t.
 double log_tail(double height, double slope, double h) noexcept {
     return slope > 0.0 ? height + 1.0 / (slope * h) : kInfinity;
@@ -201,7 +201,7 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
     const double log_half = lane_log(0.5 * r.alpha * beta) + 2.0 * r.law.log_q;
     const double log_left = log_half + (r.alpha < 2.0 ? kLog2 : 0.0);
     const double log_right = log_half + c * c;
-    // The moments of the tilted law also need its mass of 1 near the origin, which A - 1 does not see.
+    // The moments of the tilted law also need its mass of 1 near the origin, which A - 1 does not contain.
     const double reach =
         std::sqrt(2.0 * std::max(kAliasingTarget + log_left - r.log_excess, r.derivatives ? kAliasingTarget : 2.0));
     double j = std::floor(-reach / h);
@@ -228,7 +228,7 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
             if (std::max(left, right) < target) return sums;
         }
         if (height < target && u > end.falls_after &&
-            u > 0.5 * c) {  // at most this height up to the end, or up to alpha c and a geometric series beyond
+            u > 0.5 * c) {  // terms are at most this high up to the end, or up to alpha c, then a geometric series
             const double nodes =
                 std::isfinite(end.index) ? end.index - j : std::max(r.alpha * c + 1.0 - u, 0.0) / h + 1.0 + 1.0 / h;
             if (height + lane_log(nodes) < target) return sums;
@@ -236,7 +236,7 @@ BulkSums integrate_bulk_remove(const BulkRequest& r, BulkEnd end) noexcept {
     }
 }
 
-// alpha < 0, around the mode.
+// The same for alpha < 0, starting at the mode.
 BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
     const double c = r.grid.c, h = r.grid.h, q = r.grid.q, z = -r.alpha;
     const double log_flat =
@@ -272,7 +272,7 @@ BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
         if (log_concave(u, l, -1.0) < std::max(log_or_minus_infinity(sums.value), r.log_excess) - kAliasingTarget)
             break;
     }
-    if (c > kBumpApart) {  // sum over all nodes of z q n(u - c), its aliasing covered by step_add
+    if (c > kBumpApart) {  // adds the sum over all nodes of z q n(u - c); step_add covers its aliasing
         sums.value += z * q * (kRoot2Pi / h);
         sums.slope -= q * (kRoot2Pi / h);
         sums.rounding += kUnitRoundoff * 8.0 * z * q * (kRoot2Pi / h);
@@ -284,24 +284,24 @@ BulkSums integrate_bulk_add(const BulkRequest& r, double mode) noexcept {
 // one whose height exceeds e^40.
 //
 // There alpha l and u^2/2 are large and nearly cancel, so the exponent at one reference node is formed in double-double
-// and every other node is formed relative to it (kernel sum_far). Where the height of the peak is not small against its
-// parts, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
+// and every other exponent is formed relative to it (kernel sum_far). Where the height of the peak is not small against
+// alpha l and u^2/2, double is enough. Nodes lie on the same grid u = j h as the rest of the rule.
 //
-// Rounding: the reference exponent is right to 2^-75 of its parts, or 6u of them where double is enough; every term to
-// (80 + 16 E) u, where E is the magnitude of the exponents added, accumulated by the kernel together with the sum.
-// Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. It falls beyond the highest mode,
+// Rounding: the reference exponent has an error of 2^-75 of its parts, or 6u of them where double is enough; every term
+// has one of (80 + 16 E) u, where E is the magnitude of the exponents added, summed by the kernel along with the terms.
+// Truncation: g(u) = alpha l - u^2/2 has g' = alpha p c - u with p increasing in u. g falls beyond the highest mode,
 // with g' < -1 beyond alpha c + 1: the rest is below its first term times the number of nodes up to there plus a
-// geometric series; for alpha < 0, g is concave and the slope at the node itself serves, on both sides. To the left of
-// the mode for alpha > 1, g' falls to the valley and g can only rise again towards the bulk, which the caller
-// integrates by itself.
+// geometric series; for alpha < 0, g is concave and the slope at the node itself is enough, on both sides. To the left
+// of the mode for alpha > 1, g' falls to the valley and g can only rise again towards the bulk, which the caller
+// integrates separately.
 struct FarResult {
     DoubleDouble exponent;  // log of the scale of the sums below
     double exponent_error;  // its absolute error
-    FarSums sums;           // times h / sqrt(2 pi) e^exponent
+    FarSums sums;           // still to be multiplied by h / sqrt(2 pi) e^exponent
     double leftmost;        // index j of the first node used
     double rounding;        // relative rounding error of sums.value
     double truncation;      // relative error of the nodes left out
-    bool joined;            // the sum to the left reached its limit: the integrand beyond is not negligible
+    bool joined;            // whether the sum reached the left end of its range: the integrand beyond is not negligible
 };
 
 // Index range of the nodes of a far peak: left <= j < right. `last` says that no peak follows on the right.
@@ -315,10 +315,10 @@ constexpr double kMostBlocks = 1e5;  // beyond, the error is reported as infinit
 struct Reference {
     FarPeak peak;
     DoubleDouble exponent;
-    double rounding;  // absolute, of the exponent
+    double rounding;  // absolute error of the exponent
 };
 
-// l, p and 1 - p at u, l in double-double if asked for.
+// Returns l at u, in double-double if `precise`, and sets logit, p and 1 - p in `peak`.
 DoubleDouble weigh(const SampledGaussianLaw& law, const Grid& grid, double u, bool precise, FarPeak& peak) noexcept {
     const DoubleDouble w = DoubleDouble{grid.c, grid.c3} * u - grid.half_c_squared;
     const DoubleDouble rest = two_sum(1.0, -grid.q);
@@ -377,18 +377,18 @@ void add(FarSums& total, const FarSums& part) noexcept {
     total.last = part.last;
 }
 
-constexpr double kValleyWidth = 0.05;  // affects width and time alone: the valley separates two sums
+constexpr double kValleyWidth = 0.05;  // accuracy in u of a valley, which separates two sums; affects width and time
 constexpr int kMostHalvings = 40;
 
-// The minimum between two modes.
+// Returns the place of the minimum between two modes.
 double far_valley(const SampledGaussianLaw& law, double alpha, double low, double high) noexcept {
     const auto rises = [&](double u) { return !(alpha * law.posterior(u) * law.c - u < 0.0); };
     const Interval found = bisect(low, high, kValleyWidth, rises, kMostHalvings);
     return 0.5 * (found.low + found.high);
 }
 
-// Marches from the mode in both directions until the rest is below 2^-57 of the sum or the range ends; center shifts
-// the derivative sums. beta = alpha - 1, not always the rounded difference.
+// Sums nodes from the mode in both directions until the rest is below 2^-57 of the sum or the range ends. `center`
+// shifts the derivative sums. beta = alpha - 1, not always the rounded difference.
 FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Direction direction, double alpha, double beta,
                         double mode, double center, FarRange range, bool derivatives) noexcept {
     const double index = std::clamp(std::nearbyint(mode / grid.h), range.left, range.right - 1.0);
@@ -441,22 +441,22 @@ FarResult integrate_far(const SampledGaussianLaw& law, const Grid& grid, Directi
     return result;
 }
 
-constexpr double kShoulder = 24.0;    // u of a second rise behind a single peak; affects the choice of sums alone
-constexpr double kFarFrom = 9.0;      // u up to which the sum near the origin is off by 12 * 81/2 u at most
+constexpr double kShoulder = 24.0;    // u at which a single peak may have a shoulder; affects which sums are used
+constexpr double kFarFrom = 9.0;      // u up to which the sum near the origin has an error of 12 * 81/2 u at most
 constexpr double kNegligible = 45.0;  // nats: e^-45 < 2^-64
 constexpr double kVanishingBeta = 0x1p-200;  // alpha - 1 at alpha = 1: (A-1)/beta = KL (1 + O(beta)), A - 1 ~ beta q^2
 
-// S = A - 1 and the derivatives of A, all to be multiplied by e^scale; `first`, `second` are moments of l - center
-// under the tilted law.
+// S = A - 1 and the derivatives of A, all still to be multiplied by e^scale; `first`, `second` are moments of
+// l - center under the tilted law.
 struct PartialExcess {
     double scale, value, slope, first, second;
     double relative_error;
-    double scale_error = 0.0;  // absolute
+    double scale_error = 0.0;  // absolute error of the scale
 };
 
 LogADerivatives logarithm(const PartialExcess& e) noexcept {
     if (!(e.relative_error < 0x1p-20)) return {kOutsideDomain, kNaN, kNaN};
-    const double unit = e.scale == 0.0 ? 1.0 : lane_exp(-e.scale);  // 1 in the scale of the sums
+    const double unit = e.scale == 0.0 ? 1.0 : lane_exp(-e.scale);  // the number 1 in the scale of the sums
     const double a = unit + e.value;
     double value, sensitivity;
     if (e.scale == 0.0) {
@@ -478,10 +478,10 @@ PartialExcess excess_of(const BulkSums& bulk, const Grid& grid) noexcept {
     return {0.0, f * bulk.value, f * bulk.slope, f * bulk.first, f * bulk.second, error + 4.0 * kUnitRoundoff};
 }
 
-// e^exponent is multiplied in while it stays within range.
+// The excess of a far part. e^exponent is multiplied in where it stays within the range of double.
 PartialExcess excess_of(const FarResult& far, const Grid& grid) noexcept {
     const bool large = far.exponent.hi > 600.0;
-    // 8u: 3u of lane_exp, u of each other factor and product. |lo| <= 600 u: e^lo is 1 + lo to 2^-87.
+    // The error is 8u: 3u of lane_exp, u of each other factor and product. |lo| <= 600 u: e^lo is 1 + lo to 2^-87.
     const double f = grid.h * kInverseRoot2Pi * ((1.0 + far.exponent.lo) * (large ? 1.0 : lane_exp(far.exponent.hi)));
     const FarSums& s = far.sums;
     return {large ? far.exponent.hi : 0.0,
@@ -506,13 +506,13 @@ PartialExcess operator+(const PartialExcess& a, const PartialExcess& b) noexcept
             a.scale_error + b.scale_error};
 }
 
-// Where the peaks of the integrand of A lie for alpha > 1 and alpha c > 9, and which of them are not negligible.
+// The places of the peaks of the integrand of A for alpha > 1 and alpha c > 9, and which of them are not negligible.
 struct Peaks {
-    double low = 0.0, high = 0.0;  // modes; equal if there is one
-    bool low_far = false;          // low is beyond the bulk
-    bool high_counts = false;      // high is beyond the bulk and not negligible
+    double low = 0.0, high = 0.0;  // modes; equal if there is only one
+    bool low_far = false;          // whether low is beyond the bulk
+    bool high_counts = false;      // whether high is beyond the bulk and not negligible
     double ends_at = kInfinity;    // beyond this u the integrand is negligible, and no far part is needed
-    double boundary_posterior;     // at u = 9
+    double boundary_posterior;     // posterior weight of the sampled component at u = 9
 };
 
 Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess) noexcept {
@@ -545,8 +545,7 @@ Peaks find_peaks(const SampledGaussianLaw& law, double alpha, double log_excess)
     return peaks;
 }
 
-// Up to two far parts and the bulk below them; integrate_far says why the gaps between them
-// are negligible.
+// Adds up to two far parts and the bulk below them; the gaps between them are negligible, see integrate_far.
 PartialExcess excess_remove(double q, double sigma, double alpha, double beta, bool derivatives,
                             NodeTable* table) noexcept {
     const SampledGaussianLaw law(q, sigma);
@@ -563,13 +562,13 @@ PartialExcess excess_remove(double q, double sigma, double alpha, double beta, b
     }
     const Peaks peaks = find_peaks(law, alpha, log_excess);
     double center = 0.0;
-    if (derivatives) {  // at the mode with most of the mass of the tilted law
+    if (derivatives) {  // the center is at the mode with most of the mass of the tilted law
         const double low = far_mode(law, alpha, 0.0);
         const bool prefer_low = !peaks.high_counts || far_height(law, alpha, low) > far_height(law, alpha, peaks.high);
         center = law.log_ratio(prefer_low ? low : peaks.high);
     }
-    // The form near the origin is more accurate while alpha l < 2; beyond u = 27 its terms are below 2^-500. e^l =
-    // (1-q)/(1-p) at u = 9 decides most cases, since e^t <= 1 + t + t^2 for t <= 1.
+    // The form near the origin is more accurate while alpha l < 2; beyond u = 27 its terms are below 2^-500. The test
+    // e^l = (1-q)/(1-p) at u = 9 decides most cases, since e^t <= 1 + t + t^2 for t <= 1.
     const double t = 2.0 / alpha;
     const bool grown = alpha >= 2.0 && law.one_minus_q >= (1.0 + t + t * t) * (1.0 - peaks.boundary_posterior);
     const double crossing = grown ? kFarFrom : (lane_log1p(lane_expm1(t) / q) + 0.5 * c * c) * sigma;
@@ -631,7 +630,7 @@ PartialExcess excess_add(double q, double sigma, double alpha, bool derivatives)
         e.relative_error += lane_exp(std::min(step.log_aliasing - lane_log(e.value), 0.0));
         return e;
     }
-    // The weights alone are summed here: this is A, not A - 1.
+    // Here the sum is A, not A - 1.
     PartialExcess e = excess_of(integrate_far(law, grid, Direction::add, alpha, alpha - 1.0, mode, center,
                                               {-kInfinity, kInfinity, true}, derivatives),
                                 grid);

@@ -1,5 +1,5 @@
-// log A by the trapezoidal rule, inside the open domain: 0 < q < 1, 0 < sigma < inf, alpha >= 1 or alpha < 0. The
-// rule's step, the sum near the origin, that around a peak far from it, and the two together.
+// log A by the trapezoidal rule, inside the open domain: 0 < q < 1, 0 < sigma < inf, alpha >= 1 or alpha < 0: the step
+// of the rule, the sum near the origin, the sum around a peak far from it, and their total.
 #pragma once
 
 #include <algorithm>
@@ -38,20 +38,20 @@ struct SampledGaussianLaw {
     // log of the odds that u came from the sampled component.
     double logit(double u) const noexcept { return log_q - log_rest + w(u); }
 
-    // Their probability q e^w / (1 - q + q e^w).
+    // The probability that u came from it, q e^w / (1 - q + q e^w).
     double posterior(double u) const noexcept {
         const double v = logit(u);
         const double e = lane_exp(-std::fabs(v));
         return (v >= 0.0 ? 1.0 : e) / (1.0 + e);
     }
 
-    // log mu/mu0 at u, to a few ulps of log (1-q): for decisions, not in results.
+    // log mu/mu0 at u, with an error of a few ulps of log (1-q): for decisions, not for results.
     double log_ratio(double u) const noexcept {
         const double v = logit(u);
         return log_rest + std::max(v, 0.0) + lane_log1p(lane_exp(-std::fabs(v)));
     }
 
-    // Where both components weigh the same.
+    // The u where both components have the same weight.
     double split() const noexcept { return 0.5 * c + sigma * (log_rest - log_q); }
 };
 
@@ -69,35 +69,36 @@ struct SampledGaussianLaw {
 //   1-q. With the cuts drawn vertically, both half-planes are analytic and the cuts add at most
 //     4 (a - pi sigma) e^{((pi sigma)^2 - u0^2)/2} (2 (1-q))^alpha e^{-2 pi^2 sigma/h},
 //   because |1+x| = (1-q) |1 + e^{i theta}| on them and s^2/2 - 2 pi s/h falls for s < 2 pi/h.
-//   Hence either a strip inside the cuts or a wide strip and this term: the larger step of the two.
+//   Hence the strip either stays inside the cuts, or is wide and adds this term: the larger step of the two is taken.
 //
 // alpha < 0, z = -alpha: theta = a/sigma <= pi/2 keeps log|1-q+q e^{w+i theta}| convex in u, so
 //   D(u) = log|n (1+x)^alpha|(u+ia) is strongly concave (D'' <= -1) and integral e^D <= sqrt(2 pi) e^{D(u1) +
 //   D'(u1)^2/2} for any u1. There the curvature 1 + kappa of the integrand at its mode, kappa = z p (1-p) c^2, sets the
 //   scale of a and h.
-// Natural logarithm of the aliasing error that the step is chosen for, relative to A - 1: e^-39 < 2^-56.
+
+// The aimed aliasing error is e^-kAliasingTarget, relative to A - 1: e^-39 < 2^-56.
 constexpr double kAliasingTarget = 39.0;
 
-// Nearer to 1, (A - 1)/(alpha - 1) no longer changes: bounds are scaled as if alpha - 1 were this.
+// For smaller alpha - 1 the ratio (A - 1)/(alpha - 1) no longer changes: bounds are scaled as if alpha - 1 were this.
 constexpr double kSmallestBeta = 1e-9;
 
 // log of a lower bound on A - 1 for alpha > 1, from log A >= alpha (alpha-1) q^2 / (2 sigma^2) (Jensen) and
 // log A >= alpha log q + alpha (alpha-1)/(2 sigma^2) (because 1+x >= q e^w).
 double log_excess_remove(const SampledGaussianLaw& law, double alpha) noexcept;
 
-// What is summed: A - 1, entire in u for integer alpha > 1, or its derivatives in alpha as well, whose factor log(1+x)
-// has the branch points at every alpha and is at most |l| + pi off the axis.
+// The sum: A - 1, whose integrand is entire in u for integer alpha > 1; or also the derivatives in alpha, whose factor
+// log(1+x) has the branch points at every alpha and is at most |l| + pi off the axis.
 enum class Summand { excess, derivatives };
 
-// Step for alpha >= 1 whose aliasing error is below 2 e^-nats (A - 1), proven.
+// Returns the step for alpha >= 1, whose aliasing error is proven to be below 2 e^-nats (A - 1).
 double step_remove(const SampledGaussianLaw& law, double alpha, double log_excess, Summand summand,
                    double nats = kAliasingTarget) noexcept;
 
-// Stationary point of alpha l(u) - u^2/2 reached from the start by Newton steps damped to fixed-point steps u = alpha
-// p(u) c, which rise from 0 to the lowest one and fall from alpha c to the highest one.
+// Returns the stationary point of alpha l(u) - u^2/2 reached from `start` by Newton steps, damped to fixed-point steps
+// u = alpha p(u) c: from 0 they rise to the lowest stationary point, from alpha c they fall to the highest one.
 double far_mode(const SampledGaussianLaw& law, double alpha, double start) noexcept;
 
-// log of the integrand at u, in double: for decisions, not in results.
+// log of the integrand at u, in double: for decisions, not for results.
 inline double far_height(const SampledGaussianLaw& law, double alpha, double u) noexcept {
     return alpha * law.log_ratio(u) - 0.5 * u * u;
 }

@@ -2,14 +2,14 @@
 //     w = u c - c^2/2,  x = q expm1(w),  y = 1 + x,  l = log y,  h = y l - x,  phi(t) = e^t - 1 - t,  beta = alpha - 1,
 // or of (1+x)^alpha itself where A is large. At alpha = 1 it is that of h, whose sum is the divergence.
 //
-// A Ball carries a bound of its absolute error, raised with every operation: the operations of double_double.hpp are
-// off by 2^-100 of the result, or of the sum of the sizes of the terms; the functions by what elementary_dd.hpp states.
-// The bounds are computed in double; kSlack covers their own roundings.
+// A Ball carries a bound of its absolute error, raised with every operation: the operations of double_double.hpp have
+// an error of 2^-100 of the result, or of the sum of the sizes of the terms; elementary_dd.hpp states those of the
+// functions. The bounds are computed in double; kSlack covers their own roundings.
 //
-// Left out: nodes before the first, where F <= beta q^2 max(1, alpha/2) and y <= 1 (sampled_gaussian_quadrature.cpp);
-// nodes beyond the last, where F <= alpha beta/2 x^2 y^(alpha-2)+ and y^alpha fall as Gaussians about max(alpha, 2) c
-// at least, since log y rises by at most c; and single nodes at which max(beta q^2 max(1, alpha/2), y^alpha) n is
-// negligible.
+// Truncation. The sum leaves out nodes before the first, where F <= beta q^2 max(1, alpha/2) and y <= 1
+// (sampled_gaussian_quadrature.cpp); nodes beyond the last, where F <= alpha beta/2 x^2 y^(alpha-2)+ and y^alpha fall
+// at least as Gaussians about max(alpha, 2) c, since log y rises by at most c; and single nodes at which
+// max(beta q^2 max(1, alpha/2), y^alpha) n is negligible.
 #include "renyi/loss/sampled_gaussian.hpp"
 
 #include <array>
@@ -26,13 +26,13 @@ namespace renyi {
 namespace {
 
 constexpr double kSlack = 1.0 + 0x1p-20;
-constexpr double kUlp = 0x1p-100;       // of an operation
-constexpr double kNats = 60.0;          // of the aliasing error: 2 e^-60 < 2^-85
-constexpr double kLeftOut = 66.0;       // of nodes that are left out, relatively: e^-66 < 2^-95
+constexpr double kUlp = 0x1p-100;       // relative error of an operation
+constexpr double kNats = 60.0;          // nats of the aliasing error: 2 e^-60 < 2^-85
+constexpr double kLeftOut = 66.0;       // nats of the nodes left out, relative: e^-66 < 2^-95
 constexpr double kMostNodes = 16000.0;  // u = j h is exact
-constexpr double kLargest = 690.0;      // of an exponent
-constexpr double kDirect = 81.0;        // of beta l: alpha e^-beta l < 2^-96
-constexpr double kGrown = 300.0;        // of w: beyond, l = log q + w to (1-q)/q e^-w < 2^-390
+constexpr double kLargest = 690.0;      // largest exponent
+constexpr double kDirect = 81.0;        // beta l beyond which alpha e^-beta l < 2^-96 is dropped
+constexpr double kGrown = 300.0;        // w beyond which l = log q + w to (1-q)/q e^-w < 2^-390
 constexpr double kSmallX = 0x1p-4, kSmallT = 0x1p-3;
 
 struct Ball {
@@ -55,14 +55,14 @@ Ball operator*(const Ball& a, const Ball& b) noexcept {
     return {a.value * b.value, kSlack * (error + kUlp * size(a) * size(b))};
 }
 
-// e^a for |a| <= 690. exp_fine is right to 2^-97; |lo| < 2^-43, and lo^3/6 < 2^-131.
+// e^a for |a| <= 690. exp_fine has an error of 2^-97; |lo| < 2^-43, and lo^3/6 < 2^-131.
 Ball exp_of(const Ball& a) noexcept {
     const double lo = a.value.lo;
     const DoubleDouble value = exp_fine(a.value.hi) * (DoubleDouble{1.0, 0.0} + lo + 0.5 * lo * lo);
     return {value, kSlack * value.hi * (0x1p-95 + a.error * (1.0 + a.error))};
 }
 
-// e^a - 1: moved by lo, e^hi lo (1 + lo/2).
+// e^a - 1: lo adds e^hi lo (1 + lo/2).
 Ball expm1_of(const Ball& a) noexcept {
     const double grown = a.value.hi > -700.0 ? lane_exp(a.value.hi) : 0.0, lo = a.value.lo;
     const DoubleDouble value = expm1_dd(a.value.hi) + grown * lo * (1.0 + 0.5 * lo);
@@ -86,8 +86,8 @@ DoubleDouble series(const std::array<DoubleDouble, Terms>& f, DoubleDouble x) no
     return sum;
 }
 
-// 1/(k (k-1)), k >= 2: 26 terms at |x| < 2^-4 leave out 2^-104/700; and 1/k!, of which 22 at |t| < 2^-3 leave out
-// 2^-140.
+// Coefficients of the series: 1/(k (k-1)), k >= 2, of which 26 terms at |x| < 2^-4 leave out 2^-104/700; and 1/k!, of
+// which 22 terms at |t| < 2^-3 leave out 2^-140.
 std::array<DoubleDouble, 26> entropy_terms() noexcept {
     std::array<DoubleDouble, 26> f;
     for (std::size_t i = 0; i < f.size(); ++i) {
@@ -123,7 +123,7 @@ Ball phi_of(const Ball& t) noexcept {
 Ball exact(double a) noexcept { return {{a, 0.0}, 0.0}; }
 Ball exact_difference(double a, double b) noexcept { return {two_sum(a, -b), 0.0}; }
 
-// log A, of alpha = 1 the divergence; an infinite error where it is beyond this route.
+// Returns log A, at alpha = 1 the divergence; with an infinite error outside the domain of this algorithm.
 Ball log_a_or_divergence(double q, double sigma, double alpha) noexcept {
     const Ball none{{0.0, 0.0}, kInfinity};
     if (!(q >= 1e-12 && q < 1.0 && sigma >= 0.05 && sigma <= 1e6 && alpha >= 1.0 && alpha <= 1e6)) return none;
@@ -135,7 +135,7 @@ Ball log_a_or_divergence(double q, double sigma, double alpha) noexcept {
     const bool large = near.value > 0.7;  // A > 2
     const double top = large ? std::nearbyint(near.value) : 0.0;
     const double h = step_remove(law, alpha, log_excess, divergence ? Summand::derivatives : Summand::excess, kNats);
-    // What is left out is compared with A, or with a lower bound of A - 1.
+    // The nodes left out are compared with A, or with a lower bound of A - 1.
     const double floor = (large ? near.value - 0.1 : log_excess) - kLeftOut;
     const double log_left = large ? 0.0 : lane_log(least_beta * q * q * std::fmax(1.0, 0.5 * alpha));
     const double middle = std::fmax(alpha, 2.0) * law.c;
@@ -170,7 +170,7 @@ Ball log_a_or_divergence(double q, double sigma, double alpha) noexcept {
         const Ball bounded = grown ? exact(0.0) : w;
         const Ball x = rate * expm1_of(bounded), y = rest + rate * exp_of(bounded);
         const Ball l = grown ? log_rate + w : log1p_of(x, y);
-        if (direct) {  // e^(alpha l - u^2/2 - top), u^2/2 + top exact; F is that to alpha e^(-beta l)
+        if (direct) {  // e^(alpha l - u^2/2 - top), u^2/2 + top exact, which equals n F to alpha e^(-beta l)
             Ball power = exp_of(exact(alpha) * l - Ball{two_sum(0.5 * u * u, top), 0.0});
             power.error += large ? 0.0 : 0x1p-94 * power.value.hi;
             sum = sum + power;
@@ -181,7 +181,7 @@ Ball log_a_or_divergence(double q, double sigma, double alpha) noexcept {
         sum = sum + n * (divergence ? entropy : order * entropy + y * phi_of(order * l));
     }
     Ball total = sum * exact(h) * Ball{kInverseRoot2PiInTwo, 0x1p-106};
-    // Aliasing, and the three kinds of nodes left out.
+    // Aliasing, and the three kinds of truncation.
     total.error += total.value.hi * (0x1p-85 + 0x1p-93);
     if (divergence) return total;
     const Ball one = exact(1.0);
@@ -189,7 +189,7 @@ Ball log_a_or_divergence(double q, double sigma, double alpha) noexcept {
     return found;
 }
 
-// The double nearest to all of a ball, or NaN.
+// Returns the double nearest to every number of a ball, or NaN.
 double rounded(const Ball& a) noexcept {
     const double error = kSlack * a.error + 0x1p-104 * size(a);
     const double low = a.value.hi + (a.value.lo - error), high = a.value.hi + (a.value.lo + error);

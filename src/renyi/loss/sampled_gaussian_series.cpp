@@ -1,4 +1,4 @@
-// log A by series: for integer orders and for real ones.
+// log A by series, for integer orders and for real orders.
 #include "renyi/loss/sampled_gaussian.hpp"
 
 #include <algorithm>
@@ -11,15 +11,15 @@ namespace renyi {
 
 // log A for integer alpha by the binomial expansion, without its cancelling part:
 //     A - 1 = E_K[ expm1(K (K-1) / (2 sigma^2)) ],  K ~ Bin(alpha, q)
-// (Mironov, Talwar, Zhang 2019, section 3.3 case I; the terms k = 0 and 1 of the expansion sum to what is subtracted).
+// (Mironov, Talwar, Zhang 2019, section 3.3 case I; the terms k = 0 and 1 of the expansion sum to the subtracted part).
 // All terms are >= 0.
 //
-// The probabilities are taken relative to their mode by the recurrence in double-double, and normalised by their own
-// sum, which is 1: no log-gamma, no digits lost for large alpha. Every quantity carries a separate binary exponent, so
-// nothing over- or underflows.
+// The probabilities are computed relative to their mode by the recurrence in double-double, and normalised by their own
+// sum, which is 1: no log-gamma is needed, and no digits are lost for large alpha. Every quantity carries a separate
+// binary exponent, so that no overflow or underflow occurs.
 //
-// Error: weights 2^-80, expm1 to 8u (its argument is double-double), sums in double-double, the rest below 2^-59 where
-// the sums stop: S to 16u, log A to 20u. Cost: O(alpha) at worst, O(sqrt(alpha)) where the tail is light.
+// Error: 2^-80 for weights, 8u for expm1 (its argument is double-double), sums in double-double, truncation below 2^-59
+// where the sums stop: 16u for S, 20u for log A. Cost: O(alpha) at worst, O(sqrt(alpha)) where the tail is light.
 //
 // Where the sum may stop to the right of k: a_j = j (j-1) c^2/2 is convex, so a_j - a_k <= (j-k) (alpha+k-1) c^2/2 up
 // to j = alpha, and expm1(a_j)/expm1(a_k) <= (a_j/a_k) e^{a_j - a_k} with a_j/a_k <= e^{2 (j-k)/(k-1)}: terms fall at
@@ -77,18 +77,18 @@ Certified log_a_binomial(double q, double sigma, double alpha) noexcept {
 //     z0 = 1/2 + sigma^2 log((1-q)/q),  where q mu1 = (1-q) mu0:
 //     left  z < z0:  L_k = C(alpha,k) (1-q)^(alpha-k) q^k e^{k(k-1) c^2/2} Phi((z0-k) c)
 //     right z > z0:  R_k = C(alpha,k) (1-q)^k q^(alpha-k) e^{j(j-1) c^2/2} Phi((j-z0) c),   j = alpha - k,
-// minus the integral of 1 + alpha x over both sides, so that A - 1 is summed instead of A. On the left that replaces
-// the first two terms by
+// minus the integral of 1 + alpha x over both sides, so that A - 1 is summed instead of A. On the left this subtraction
+// replaces the first two terms by
 //     ((1-q)^alpha - 1 + alpha q) Phi(z0 c)   and   alpha q ((1-q)^(alpha-1) - 1) Phi((z0-1) c).
 // C(alpha,k) alternates beyond k = alpha and keeps its sign. Where the argument of Phi is negative,
 //     e^{k(k-1) c^2/2} Phi((z0-k) c) (q/(1-q))^k = phi(z0 c) R((k-z0) c),   R = (1 - Phi)/phi, the Mills ratio,
-// and likewise on the right: common factor (1-q)^alpha phi(z0 c), no exponents left to cancel, and a tail that falls
-// only algebraically. From the first k beyond alpha and z0 on, that tail alternates with completely monotone magnitudes
-// and is summed by the method of Cohen, Rodriguez Villegas and Zagier 2000.
+// and likewise on the right: the common factor is (1-q)^alpha phi(z0 c), no exponents are left to cancel, and the tail
+// falls only algebraically. From the first k beyond alpha and z0 on, the tail alternates with completely monotone
+// magnitudes and is summed by the method of Cohen, Rodriguez Villegas and Zagier 2000.
 //
-// The terms cancel: at sigma 10 the sum of their magnitudes is 1e7 times the result. All of it is summed in
-// double-double, and the condition number, magnitudes over result, is tracked. It decides the domain, beside 1 <= alpha
-// <= 16384 and 2^18 terms: condition times error of a term is at most 4e-13. NaN elsewhere.
+// The terms cancel: at sigma 10 the sum of their magnitudes is 1e7 times the result. All sums are in double-double, and
+// the condition number (magnitudes over result) is tracked. The domain is 1 <= alpha <= 16384, at most 2^18 terms, and
+// condition number times error of a term at most 4e-13. NaN elsewhere.
 
 namespace {
 
@@ -111,7 +111,7 @@ struct SignedSum {
     }
 };
 
-// sum over k >= first of C(order, k) (-q)^k, and of its magnitudes; q (1 + |order|) < 1/2, so that the terms halve.
+// The sum over k >= first of C(order, k) (-q)^k, and that of magnitudes; q (1 + |order|) < 1/2, so that terms halve.
 SignedSum binomial_rest(DoubleDouble order, double q, int first) noexcept {
     SignedSum sum;
     DoubleDouble term = kOne;
@@ -148,9 +148,9 @@ public:
     }
 
 private:
-    // A term: 2^-75 by exp_dd, normal_tail or mills, and the sums; 2^-97 for each factor of coefficient and weight, and
-    // for the size of exponents; logarithms off by 2^-78 in exponents (alpha, split sigma) and in the argument of Phi
-    // (sigma).
+    // The relative error of a term: 2^-75 by exp_dd, normal_tail or mills, and the sums; 2^-97 for each factor of
+    // coefficient and weight, and for the size of exponents; an error of 2^-78 of logarithms in exponents (alpha, split
+    // sigma) and in the argument of Phi (sigma).
     double term_error() const noexcept {
         const double split = std::fabs(split_.hi), logs = alpha_ + (split + 1.0) * sigma_;
         const double orders = std::max(alpha_, std::min(z0_, most_));
@@ -159,7 +159,7 @@ private:
         return 0x1p-75 + 0x1p-97 * (most_ + exponents) + 0x1p-77 * logs * (1.0 + 0x1p-20 * std::fabs(log_q_.hi));
     }
 
-    // The first two terms of the left without the line 1 + alpha x, and that line on the right.
+    // Adds the first two terms of the left minus the line 1 + alpha x, and subtracts the line on the right.
     void subtract_line() noexcept {
         const DoubleDouble beta = two_sum(alpha_, -1.0), mean = DoubleDouble{q_, 0.0} * alpha_;
         const Scaled zero = normal_tail(-split_), one = normal_tail(c_ - split_);
@@ -178,13 +178,13 @@ private:
         sum_.add(normal_tail(split_ - c_) * -mean);
     }
 
-    // Terms of one side, the weight of the first given and the factor from one to the next: the left with Phi(split - k
-    // c), the right with Phi(j c - split), j = alpha - k.
+    // Adds the terms of one side: the left with Phi(split - k c), the right with Phi(j c - split), j = alpha - k.
+    // `weight`: the weight of the first term; `weight_step`: the factor from one weight to the next.
     void march(Scaled weight, DoubleDouble weight_step, double first, bool left) noexcept {
         Scaled coefficient = kScaledOne;
         for (double k = 0.0; k <= kMostTerms; ++k) {
             most_ = std::max(most_, k);
-            // Beyond alpha and beyond the split point every term has the common form: the accelerated sum takes over.
+            // Beyond alpha and beyond the split point every term has the common form: the accelerated sum is used.
             if (k > alpha_ && (left ? k > z0_ : alpha_ - k < z0_)) return add_alternating(coefficient, k, left);
             if (k >= first) {
                 const DoubleDouble order = left ? DoubleDouble{k, 0.0} : two_sum(alpha_, -k), x = argument(k, left);
@@ -206,8 +206,8 @@ private:
         return left ? split_ - c_ * k : c_ * two_sum(alpha_, -k) - split_;
     }
 
-    // sum_{i>=0} of the terms from k on, which alternate; 36 of them leave out less than (3 + sqrt 8)^-36 < 2^-91 of
-    // the first. The weights are those of Chebyshev's polynomial T_36(1 - 2x), with T_36(3) = d.
+    // Adds the terms from k on, which alternate; 36 of them leave out less than (3 + sqrt 8)^-36 < 2^-91 of the first.
+    // The weights are those of the Chebyshev polynomial T_36(1 - 2x), with T_36(3) = d.
     void add_alternating(const Scaled& coefficient, double k, bool left) noexcept {
         constexpr int kTerms = 36;
         DoubleDouble before = kOne, d{3.0, 0.0};

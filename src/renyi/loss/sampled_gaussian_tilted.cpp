@@ -1,6 +1,6 @@
-// Rounding, in units of u = 2^-53: t to 11u and the error of its argument v/sigma, relatively; the weights to
-// (40 + their exponents) u; the sums of exponentials as in the header, and u for every block of nodes. rounding() has
-// 48u for 40u: the difference covers the system's log1p, log, hypot, sin and atan2.
+// Rounding, in units of u = 2^-53: t has a relative error of 11u and that of its argument v/sigma; the weights have one
+// of (40 + their exponents) u; the sums of exponentials as in the header, and u for every block of nodes. rounding()
+// uses 48u instead of 40u: the difference covers the system's log1p, log, hypot, sin and atan2.
 #include "renyi/loss/sampled_gaussian_tilted.hpp"
 
 #include <algorithm>
@@ -19,12 +19,12 @@ using namespace tilted;
 namespace {
 
 constexpr double kTarget = 41.0;        // nats of the aliasing error: e^-41 = 1.6e-18
-constexpr double kLargestShift = 2.0;   // of u, in widths of the tilted law: the sums are up to e^2 larger there
+constexpr double kLargestShift = 2.0;   // largest shift, in widths of the tilted law: sums are up to e^2 larger there
 constexpr double kPanel = 0.4;          // largest half-width of a panel, see log_a_below
-constexpr double kFlank = 4.0;          // the same times S, where the integrand rises to the limit like e^{S u}
-constexpr double kPanelPerStep = 1.0;   // the same in steps of the trapezoidal rule, which fall with y
-constexpr double kMostNodes = 65536.0;  // affects time alone: with more the transform is NaN
-constexpr int kMostShifts = 12;         // affects the width of log_decay alone
+constexpr double kFlank = 4.0;          // half-width times S, where the integrand rises to the limit like e^{S u}
+constexpr double kPanelPerStep = 1.0;   // half-width in steps of the trapezoidal rule, which fall with y
+constexpr double kMostNodes = 65536.0;  // most nodes, a limit of time: with more the transform is NaN
+constexpr int kMostShifts = 12;         // most shifts tried; affects the width of log_decay alone
 constexpr double kShiftPays = 0.4;      // ratio of steps below which the shifted line is taken; affects time alone
 
 }  // namespace
@@ -33,7 +33,7 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
                      double limit) noexcept
     : law_(q, sigma), direction_(direction), alpha_(alpha), target_(kTarget + std::max(log_count, 0.0)) {
     const double c = law_.c;
-    // Of a peak beyond the limit the part below it counts: the limit stands for its mode.
+    // Only the part below the limit of a peak beyond it counts: the limit replaces its mode.
     const bool cut = direction == Direction::remove && limit < kInfinity;
     const double low = std::min(far_mode(law_, alpha, 0.0), cut ? limit : kInfinity);
     const double high = alpha > 0.0 ? std::min(far_mode(law_, alpha, alpha * c), limit) : low;
@@ -48,7 +48,7 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
     const double narrow = 1.0 + std::max(-alpha * p_ * one_minus_p_, 0.0) * c * c;
     shift_ = std::min(0.5 * strip(), kLargestShift / std::sqrt(narrow));
     shifted_step_ = 2.0 * std::numbers::pi * shift_ / (target_ + 0.7 + growth(2.0 * shift_));
-    // The windows serve both lines. For alpha < 0 the modulus on the shifted one is larger, most so where p = 1/2.
+    // The windows are for both lines. For alpha < 0 the modulus on the shifted line is larger, most so where p = 1/2.
     const double half_sine = std::sin(0.5 * shift_ * c);
     const auto log_modulus = [&](double u) {
         const double p = law_.posterior(u);
@@ -88,7 +88,7 @@ TiltedLaw::TiltedLaw(double q, double sigma, Direction direction, double alpha, 
     centre_ = loss_ - mean;
 }
 
-// log of the bound of the integral of the modulus on the line Im u = a, relative to A(alpha).
+// The log of the bound of the integral of the modulus on the line Im u = a, relative to A(alpha).
 double TiltedLaw::growth(double a) const noexcept {
     if (alpha_ > 0.0) return 0.5 * a * a;
     // D(u) = log of the modulus on the line is concave; integral e^D <= sqrt(2 pi) e^{D(mode) + D'(mode)^2/2}.
@@ -99,7 +99,7 @@ double TiltedLaw::growth(double a) const noexcept {
     return 0.5 * (a * a - z * std::log(shrink) + slope * slope + std::log1p(z * pq * c * c));
 }
 
-// Widest strip that growth() covers, or less where the integrand is narrow.
+// The half-width of the strip: the widest that growth() covers, or less where the integrand is narrow.
 double TiltedLaw::strip() const noexcept {
     const double c = law_.c;
     if (alpha_ > 0.0) return std::min(std::sqrt(2.0 * target_), 3.1 / c);
@@ -115,7 +115,7 @@ bool TiltedLaw::shifts(double y) const noexcept { return !edge_ && step_for(y) <
 
 double TiltedLaw::spacing_for(double y) const noexcept {
     if (shifts(y)) return shifted_step_;
-    // With an edge the panels also serve the bound of the decay, which has half of the strip.
+    // With an edge the panels are also used for the bound of the decay, which has half of the strip.
     return edge_ ? std::min(step_for(y), 0.5 * step_for(0.0)) : step_for(y);
 }
 
@@ -166,7 +166,7 @@ void TiltedLaw::lay_grid(double h, Nodes& nodes) const {
     for (; n < nodes.count(); ++n) nodes.v[n] = nodes.weight[n] = 0.0;
 }
 
-// Pairs of panels of Gauss-Legendre nodes, the last one ending at the limit, for the trapezoidal step h.
+// Lays pairs of panels of Gauss-Legendre nodes for the trapezoidal step h; the last panel ends at the limit.
 void TiltedLaw::lay_panels(double h, Nodes& nodes) const {
     const double first = windows_[0].first, length = windows_[0].last - first;
     const double pairs = std::ceil(length / (4.0 * std::min(panel_, kPanelPerStep * h)));
@@ -189,7 +189,7 @@ double TiltedLaw::recentre(TiltedLine& line) {
 }
 
 // On the line Im u = b, E d = 0 as well. Between the real axis and Im u = 2b, at y >= 0, the modulus is bounded by
-// growth(0) = 0 and growth(2b), whatever y: one step serves them all.
+// growth(0) = 0 and growth(2b), for every y: one step is enough for all ordinates.
 void TiltedLaw::lay(double y, double step, TiltedLine& line) const {
     const bool shifted = shifts(y);
     lay_nodes(spacing_for(y), line);
@@ -213,7 +213,7 @@ void TiltedLaw::add_log_characteristic(TiltedLine& line, double first, double co
     const double sign = direction_ == Direction::remove ? 1.0 : -1.0;
     for (int j = 0; j < kLanes; ++j) {
         const double re = cosine[j] / line.weight, im = sine[j] / line.weight;
-        // Near 1 log1p of the sums; elsewhere |log| may be small against re, but errors count relative to re.
+        // Near 1 the log is log1p of the sums; elsewhere |log| may be small against re, but errors are relative to re.
         log_modulus[j] +=
             count * (re > -0.5 ? 0.5 * std::log1p(2.0 * re + (re * re + im * im)) : std::log(std::hypot(1.0 + re, im)));
         phase[j] += count * sign * std::atan2(im, 1.0 + re);
@@ -227,14 +227,14 @@ double TiltedLaw::edge_weight() const noexcept {
     return lane_exp(alpha_ * t - mode_ * v - 0.5 * v * v);
 }
 
-// Rounding of E[e^E - 1]: weights are right to (48 + 48 far()) u, twice since they are normalised by their own sum, and
-// E[|e^E - 1|] <= 2 plus the rise; an exponent E is right to 48u of the sizes of its parts, and E[e^E] <= 1 where the
-// bound is of use. The aliasing bound takes 2.01 for 2.
+// Rounding of E[e^E - 1]: weights have an error of (48 + 48 far()) u, twice since they are normalised by their own sum,
+// and E[|e^E - 1|] <= 2 plus the rise; an exponent E has one of 48u of the sizes of its parts, and E[e^E] <= 1 where
+// the bound is useful. The aliasing bound takes 2.01 instead of 2.
 double TiltedLaw::log_decay(const TiltedLine& line, double y) const noexcept {
     const Nodes& nodes = line.nodes;
     const auto decay = [&](double shift) {
         const Line at(shift, law_.c);
-        // The width of the strip for the rule is what remains beside the shift.
+        // The strip of the rule is narrower by the shift.
         const double exponent = growth(strip()) - 2.0 * std::numbers::pi * (strip() - shift) / line.spacing;
         const double aliasing = edge_ ? 0.0 : 2.01 * lane_exp(std::min(exponent, 700.0));
         // The path from the shifted line down to the limit: a segment of height b.

@@ -11,7 +11,7 @@ namespace renyi {
 
 namespace {
 
-// E = e^{y z} - 1 at every node; returns the weighted sum of E - y z.
+// Computes E = e^{y z} - 1 at every node; returns the weighted sum of E - y z.
 RENYI_MULTIVERSION
 ComplexSum first_power(const double* __restrict weight, const double* __restrict frequency, std::size_t count, double y,
                        double* __restrict out_re, double* __restrict out_im) noexcept {
@@ -48,7 +48,7 @@ ComplexSum first_power_damped(const double* __restrict weight, const double* __r
     return {total(sum_re), total(sum_im)};
 }
 
-// E_{a+b} of two rows.
+// Computes E_{a+b} from the rows E_a and E_b.
 RENYI_MULTIVERSION
 void multiply(const double* a_re, const double* a_im, const double* b_re, const double* b_im, std::size_t count,
               double* __restrict out_re, double* __restrict out_im) noexcept {
@@ -110,7 +110,7 @@ void ExponentialSums::resize(std::size_t count, bool damped) {
     table_.resize(2 * kPowers * count);
 }
 
-// Row 0 is that of the present group, weighted.
+// Row 0 is the weighted row of the current group.
 ExponentialSums::Row ExponentialSums::row(int b) noexcept {
     double* re = table_.data() + static_cast<std::size_t>(2 * b) * count();
     return {re, re + count()};
@@ -181,8 +181,8 @@ void fill_rows(Node at, std::size_t count, const double* __restrict v, double* _
     }
 }
 
-// The same where the mode has posterior odds e^logit beyond e^+-600: with s = w + logit, y is e^-logit (1 + e^s) or 1 +
-// e^s to 2^-800. Where s > 40, log(1 + e^s) is s to 2^-57, and w stays free of the rounding of logit.
+// fill_rows where the posterior odds e^logit at the mode are beyond e^+-600: with s = w + logit, y is e^-logit
+// (1 + e^s) or 1 + e^s to 2^-800. Where s > 40, log(1 + e^s) is s to 2^-57, and w stays free of the rounding of logit.
 RENYI_MULTIVERSION
 void fill_far_rows(Node at, std::size_t count, const double* __restrict v, double* __restrict weight,
                    double* __restrict t, double* __restrict posterior) noexcept {

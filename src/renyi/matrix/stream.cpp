@@ -11,16 +11,16 @@ namespace renyi {
 
 namespace {
 
-constexpr std::size_t kBlock = 1024;  // a whole number of the chunks that noise is added in
+constexpr std::size_t kBlock = 1024;  // entries of a block, a multiple of the chunks in which noise is added
 constexpr std::size_t kLeastPerThread = 1 << 14;
 constexpr double kOne = 1.0;
 
-// sum[i] -= factors[k] rows[k n + i], row after row.
+// sum[i] -= factors[k] rows[k n + i], row by row.
 template <class Real>
 RENYI_INLINE void subtract_rows(double* __restrict sum, const Real* __restrict rows, const double* __restrict factors,
                                 std::size_t count, std::size_t n) noexcept {
     std::size_t k = 0;
-    for (; k + 4 <= count; k += 4) {  // four at once: the sum is read and written once for them
+    for (; k + 4 <= count; k += 4) {  // four rows at once, for which the sum is read and written once
         const Real *a = rows + k * n, *b = a + n, *c = b + n, *d = c + n;
         const double p = factors[k], q = factors[k + 1], r = factors[k + 2], s = factors[k + 3];
         for (std::size_t i = 0; i < n; ++i) {
@@ -57,7 +57,7 @@ public:
         for (std::size_t i = 0; i < size; ++i) sum[i] = given[i] = static_cast<double>(numbers_[i]);
     }
 
-    // The draw of this number of the sum: rounded to the lattice of the noise.
+    // Draws noise number `number` for the sum, rounded to the lattice of the noise.
     void draw(std::size_t number) noexcept {
         for (std::size_t i = 0; i < size; ++i) drawn[i] = static_cast<Real>(sum[i]);
         if (step_.scale == 0.0) return;
@@ -67,7 +67,7 @@ public:
 
     void release(const Real* values) noexcept { std::copy_n(values, size, numbers_); }
 
-    // Clears this block, and those before it in the same memory.
+    // Clears this block and earlier blocks in the same memory.
     void forget(std::size_t entries) noexcept {
         wipe(sum, entries * sizeof *sum);
         wipe(given, entries * sizeof *given);
@@ -149,7 +149,7 @@ void add_tree_noise(const NoiseStep& step, const double* own, const bool* siblin
             }
             if (sibling[h]) subtract(block.sum, buffers + h * step.size + block.begin, &kOne, 1, block.size);
         }
-        if (newest != kNone) {  // the r of all children: those subtracted, and that of this step
+        if (newest != kNone) {  // the r of all children: the subtracted ones and that of this step
             Real* const r = buffers + newest * step.size + block.begin;
             for (std::size_t i = 0; i < block.size; ++i)
                 r[i] = static_cast<Real>(static_cast<double>(estimate[i]) - block.sum[i]);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kLanes = 16;
 
-// In a fixed order of lanes, so that every instruction set gives the same bits.
+// The inner product in a fixed order of lanes, so that every instruction set gives the same bits.
 RENYI_INLINE double dot(const double* __restrict a, const double* __restrict b, std::size_t n) noexcept {
     double lanes[kLanes] = {};
     std::size_t i = 0;
@@ -61,7 +61,7 @@ void solve_toeplitz(const Bands& bands, double* x, std::size_t n) {
 }
 
 void solve_toeplitz_transposed(const Bands& bands, double* x, std::size_t n) {
-    std::reverse(x, x + n);  // C^T is C with rows and columns in the other order
+    std::reverse(x, x + n);  // C^T is C with rows and columns in reverse order
     solve_toeplitz(bands, x, n);
     std::reverse(x, x + n);
 }
@@ -105,7 +105,7 @@ struct Dual {
     Dual(double number) noexcept : value(number) {}  // NOLINT: constants enter formulas as they are
 };
 
-// f(a) where f' is known, and f(a, b) where both partial derivatives are.
+// f(a) from its derivative, and f(a, b) from both partial derivatives.
 Dual chain(const Dual& a, double value, double by_a) noexcept {
     Dual r(value);
     for (std::size_t i = 0; i < kMost; ++i) r.slope[i] = by_a * a.slope[i];
@@ -124,7 +124,7 @@ Dual operator/(const Dual& a, const Dual& b) noexcept {
 }
 Dual log(const Dual& a) noexcept { return chain(a, std::log(a.value), 1.0 / a.value); }
 
-// From the gap g of a node u = 1 - g: log u, and 1 - u^k and u^k by way of it.
+// log u from the gap g of a node u = 1 - g; and u^k and 1 - u^k from log u.
 Dual log_node(const Dual& gap) noexcept { return chain(gap, std::log1p(-gap.value), -1.0 / (1.0 - gap.value)); }
 Dual power(const Dual& log_u, double k) noexcept {
     const double value = std::exp(k * log_u.value);
@@ -135,7 +135,7 @@ Dual below_one(const Dual& log_u, double k) noexcept {
 }
 
 // sum_(t<n) u^t and sum_(t<n) (n - t) u^t / n, from log u < 0. The second is (1 - u S(n)/n) / (1 - u), which cancels
-// where n (1 - u) is small: there it takes three terms of its series in y = -n log u, whose first is (n + 1) / (2 n).
+// where n (1 - u) is small: there three terms of its series in log u are used.
 Dual geometric(const Dual& log_u, double n) noexcept { return below_one(log_u, n) / below_one(log_u, 1.0); }
 Dual weighted_geometric(const Dual& log_u, double n) noexcept {
     if (-n * log_u.value < 1e-4) {
@@ -199,8 +199,8 @@ Dual squared_error(const Nodes& nodes, double n, bool mean) noexcept {
     return error;
 }
 
-// || sum_q shift(c, q b) ||^2, block after block of b rows. In block q, row r > 0 of it is sum_i w_iq theta_i^(r-1)
-// with w_iq = omega_i sum_(s<=q) theta_i^(s b); row 0 is 1 + sum_i theta_i^(b-1) w_i(q-1), where a record begins.
+// || sum_q shift(c, q b) ||^2, block by block of b rows. In block q, row r > 0 is sum_i w_iq theta_i^(r-1) with w_iq =
+// omega_i sum_(s<=q) theta_i^(s b); row 0 is 1 + sum_i theta_i^(b-1) w_i(q-1), where a participation begins.
 Dual squared_sensitivity(const Nodes& nodes, const BufferedSetting& setting) noexcept {
     const std::size_t m = nodes.m;
     const double n = setting.steps, b = setting.separation;

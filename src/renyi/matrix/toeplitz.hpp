@@ -1,5 +1,5 @@
-// Banded lower triangular Toeplitz matrices C, given by their first column c_0 != 0, c_1, ..: solving with them, and
-// the error of a factorisation A = B C with its gradient. Each is O(n bands): recurrences, no transform.
+// Banded lower triangular Toeplitz matrices C, given by their first column c_0 != 0, c_1, ..: linear systems, and the
+// error of a factorisation A = B C with its gradient. Each function is O(n bands), by recurrences without transforms.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ struct Bands {
 void solve_toeplitz(const Bands& bands, double* x, std::size_t n);
 void solve_toeplitz_transposed(const Bands& bands, double* x, std::size_t n);
 
-// err = sum_t w_t b_t^2 with b = C^-1 a, the first column of B where A is Toeplitz too, and gradient[j] = d err / d c_j
-// = -2 sum_t y_t b_(t-j), y = C^-T (w b). Choquette-Choo and others 2023, arXiv 2306.08153; McKenna 2024, arXiv
-// 2405.15913. `work` holds 2 n numbers.
+// Returns err = sum_t w_t b_t^2 with b = C^-1 a, the first column of B where A is Toeplitz too. Sets gradient[j] =
+// d err / d c_j = -2 sum_t y_t b_(t-j), y = C^-T (w b). Choquette-Choo and others 2023, arXiv 2306.08153; McKenna 2024,
+// arXiv 2405.15913. `work` holds 2 n numbers.
 double toeplitz_error(const Bands& bands, const double* a, const double* w, std::size_t n, double* work,
                       double* gradient);
 
@@ -33,27 +33,27 @@ void solve_buffered(const double* weights, const double* decays, std::size_t cou
 //   c_0 = 1, c_t = sum_i omega_i theta_i^(t-1), omega > 0
 //   (C^-1 1)_t = beta + sum_i gamma_i hat_i^t, beta = prod (1 - theta_i) / (1 - hat_i), gamma_i = -omega_hat_i / (1 -
 //   hat_i) > 0
-// and the squares of these, summed over t, are sums of geometric series with positive terms: nothing cancels, and the
-// cost does not depend on n. McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham and others 2024, arXiv 2404.16706.
+// and their squares, summed over t, are sums of geometric series with positive terms: nothing cancels, and the cost
+// does not depend on n. McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham and others 2024, arXiv 2404.16706.
 //
-// Nodes enter by the gaps g_j = 1 - u_j of u = (theta_1, hat_1, theta_2, ..), which have more digits near 1: g_j =
-// prod_(i >= j) sigmoid(p_i) is increasing for every p.
+// Nodes are represented by the gaps g_j = 1 - u_j of u = (theta_1, hat_1, theta_2, ..), which have more digits near
+// u = 1: g_j = prod_(i >= j) sigmoid(p_i) is increasing in j for every p.
 
 constexpr std::size_t kMostBuffers = 8;
 
 struct BufferedSetting {
     std::size_t buffers;         // in [1, kMostBuffers]
     double steps;                // n
-    double separation;           // of a record's steps, at least 1
-    std::size_t participations;  // at most
-    bool mean;                   // error of all queries, not of the last
+    double separation;           // least distance of a record's steps, at least 1
+    std::size_t participations;  // most steps of a record
+    bool mean;                   // whether the error is that of all queries, not of the last
 };
 
-// log of (sensitivity^2 times sum of squares), with the gradient in the 2 m numbers p. With `mean` the sum weighs
-// square t by (n - t) / n.
+// Returns log of (sensitivity^2 times sum of squares), and the gradient in the 2 m numbers p. With `mean` square t of
+// the sum has the weight (n - t) / n.
 double buffered_loss(const BufferedSetting& setting, const double* p, double* gradient) noexcept;
 
-// theta and omega of the parameters p.
+// Computes theta and omega from the parameters p.
 void buffered_nodes(std::size_t buffers, const double* p, double* theta, double* omega) noexcept;
 
 }  // namespace renyi

@@ -12,9 +12,10 @@ namespace renyi {
 
 namespace {
 
-// Outcomes first <= i < last as one span. Its mean lies log1p of a mean of e^w - 1 away from an end, w >= 0 the
-// distances from it: above the lower end by the masses of Q, below the higher one by those of P, whichever are the
-// larger. Sums of non-negative terms: (n + 8)u of that distance, and what their own errors make of it and of the end.
+// Joins the outcomes first <= i < last into one span. With w >= 0 the distances from one end, the mean of the span lies
+// log1p(average of e^w - 1) away from that end. The average has the weights q above the lower end or p below the upper
+// end; the larger masses are taken. All terms are >= 0: the sums add an error of (n + 8)u of the distance to the errors
+// of the masses and losses.
 Span joined(const Span* first, const Span* last) noexcept {
     if (last - first == 1) return *first;
     Span all = *first;
@@ -39,9 +40,9 @@ Span joined(const Span* first, const Span* last) noexcept {
     return all;
 }
 
-constexpr double kNarrow = 1.0;  // losses: e^w and the masses of a span stay of one size
+constexpr double kNarrow = 1.0;  // widest joined span, in losses: e^w and the masses keep their order of magnitude
 
-// Whether an atom joins a span: nothing is to be divided between them, nor on the very losses.
+// Whether an atom joins a span: no cut may lie between them or on their losses themselves.
 bool joins(const Span& first, const Span& next, const Fineness& fineness) noexcept {
     const double edge = 0x1p-46 * std::max(std::fabs(first.low), std::fabs(next.high));
     const bool positive = first.p > 0.0 && first.q > 0.0 && next.p > 0.0 && next.q > 0.0;
@@ -74,7 +75,7 @@ struct Loss {
     double value, error;
 };
 
-// log x of any double above 0, with an error of 2u of the logarithms it is made of.
+// log x of any double above 0. The error is 2u relative to each logarithm of which the value is composed.
 Loss log_of_mass(double x) noexcept {
     int exponent;
     const double mantissa = std::frexp(x, &exponent), log = lane_log(mantissa);
@@ -82,7 +83,8 @@ Loss log_of_mass(double x) noexcept {
     return {value, 2.0 * kUnitRoundoff * (std::fabs(log) + std::fabs(kLog2 * exponent) + std::fabs(value))};
 }
 
-// log(p/q). p - q is exact within a factor 2, (p - q)/q right to u, its log1p to 4u more: x/((1 + x) log1p(x)) <= 2.
+// log(p/q). Within a factor 2, p - q is exact, (p - q)/q has an error of u and its log1p adds 4u, since
+// x/((1 + x) log1p(x)) <= 2.
 Loss log_ratio(double p, double q) noexcept {
     if (p <= 2.0 * q && q <= 2.0 * p) {
         const double loss = lane_log1p((p - q) / q);
@@ -110,7 +112,7 @@ void round_outward(Bracket& mass, double terms) noexcept {
     mass.upper = std::min(mass.upper * (1.0 + terms * kUnitRoundoff), 1.0);
 }
 
-// The losses of mirrored outcomes (p, q), (q, p).
+// Whether the outcomes are mirrored: each (p, q) has its counterpart (q, p).
 bool mirrored(const std::vector<double>& p, const std::vector<double>& q) {
     std::vector<std::pair<double, double>> outcomes, reversed;
     for (std::size_t i = 0; i < p.size(); ++i) {
@@ -122,7 +124,7 @@ bool mirrored(const std::vector<double>& p, const std::vector<double>& q) {
     return outcomes == reversed;
 }
 
-// log(k p) and log(k w): |k p - 1| and |k w - 1| to 2u, where they are small.
+// log(k p) or log(k w), from the share k p or k w and its excess over 1, which has an error of 2u where it is small.
 Loss log_of_share(double share, double excess) noexcept {
     if (std::fabs(excess) < 0.5) {
         const double loss = lane_log1p(excess);

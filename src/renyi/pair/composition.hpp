@@ -1,6 +1,6 @@
-// What is composed: Poisson-sampled Gaussian steps, pairs of distributions and Rényi curves, each with the number of
-// its uses. Equal parts are one part, and the order of steps depends on nothing but the steps, so that answers do not
-// either, to the last bit.
+// The parts of a composition: Poisson-sampled Gaussian steps, pairs of distributions and Rényi curves, each with the
+// number of its uses. Equal parts are merged, and steps are sorted: results do not depend on the order in which steps
+// were added, to the last bit.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ struct CountedCurve {
 };
 
 struct Composition {
-    std::vector<SampledStep> steps{};  // by rate, noise and records
-    std::vector<CountedPair> pairs{};  // pairs and curves in the order in which they came
+    std::vector<SampledStep> steps{};  // sorted by rate, noise and records
+    std::vector<CountedPair> pairs{};  // pairs and curves keep the order in which they were added
     std::vector<CountedCurve> curves{};
 };
 
-// Parts added up one by one. Pairs and curves are equal if they are the same object. Sums of counts are exact below
+// Collects parts one by one. Pairs and curves are equal if they are the same object. Sums of counts are exact below
 // 2^53.
 class Composer {
 public:

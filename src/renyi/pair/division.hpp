@@ -1,12 +1,12 @@
-// Laying spans over an interval of outputs on which the loss is monotone, and the integrals over one of them.
+// Division of an interval of outputs, on which the loss is monotone, into spans, and the integrals over one span.
 //
-// With `large` the larger of both densities, w = |l(end) - l(x)| and the end the one of smaller |loss|, everything is a
-// sum of non-negative terms:
+// With `large` the larger of both densities, `end` the end of smaller |loss| and w = |l(end) - l(x)|, all integrals are
+// sums of non-negative terms:
 //
 //     M = int large,  K = int large e^-w,  G = int large (1 - e^-w),   M = K + G
 //
-// the larger mass is M, and the mean lies -log1p(-G/M) = log(M/K) beyond that end: no digit is lost in narrow spans
-// (from G) nor in wide ones (from K). The other mass is M e^-|mean|.
+// The larger mass is M, and the mean lies -log1p(-G/M) = log(M/K) beyond that end: narrow spans (by G) and wide spans
+// (by K) lose no digits. The other mass is M e^-|mean|.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,15 @@
 
 namespace renyi {
 
-// e^t down to the denormals; 7u relative above them.
+// e^t down to the denormals; the relative error above them is 7u.
 inline double deep_exp(double t) noexcept {
     const double root = lane_exp(0.5 * t);
     return root * root;
 }
 
-// Gauss-Legendre rules on [0, 1]. With n nodes on a part of 2^-k of a panel, on which 8 nodes leave a relative error
-// below 2^-58 by an ellipse of parameter 15.9, the ellipse of the same size has at least 15.9 2^k.
+// Gauss-Legendre rules on [0, 1]. On a panel 8 nodes leave a relative error below 2^-58, by an ellipse of parameter
+// 15.9. On a part of 2^-k of the panel the ellipse of the same size has a parameter of at least 15.9 2^k, so that fewer
+// nodes are enough.
 struct Rule {
     int count;
     double node[8], weight[8];
@@ -57,18 +58,18 @@ inline const Rule& rule_for(double share_of_panel) noexcept {
     return share_of_panel <= 0x1p-3 ? kRules[2] : kRules[3];
 }
 
-// A point of the outputs: a density, P's where asked for, else Q's, and the loss there.
+// The density (of P or of Q, as asked for) and the loss at one output.
 struct OutputPoint {
     double density, loss;
 };
 
-// An interval of outputs and the losses at its ends, between which the loss is monotone.
+// An interval of outputs, on which the loss is monotone, and the losses at its ends.
 struct Part {
     double start, end, first, last;
 };
 
-// The span over a part on which the rule is good for both densities. `mass_error` covers the density asked for, that of
-// the larger mass, relative; `loss_error` the losses.
+// Returns the span over a part on which the rule is accurate for both densities. `mass_error` is the relative error of
+// the density asked for, that of the larger mass; `loss_error` is the error of the losses.
 template <class Output>
 Span integrated(const Part& part, const Rule& rule, const Output& output, double mass_error, double loss_error) {
     const double low = std::min(part.first, part.last), high = std::max(part.first, part.last);
@@ -89,7 +90,7 @@ Span integrated(const Part& part, const Rule& rule, const Output& output, double
     beyond = std::clamp(beyond, 0.0, high - low);
     const double mean = positive ? near + beyond : near - beyond;
     const double large = mass * length, small = large * deep_exp(positive ? -mean : mean);
-    // Densities that are wrong differently at the nodes move the mean by twice their error of what is beyond.
+    // Errors of the densities that differ between nodes move the mean by twice that error times `beyond`.
     const double error =
         loss_error + (2.0 * mass_error + 16.0 * kUnitRoundoff) * beyond + 2.0 * kUnitRoundoff * std::fabs(mean);
     return {low,
@@ -101,15 +102,15 @@ Span integrated(const Part& part, const Rule& rule, const Output& output, double
             error};
 }
 
-// About where the loss takes a value inside the part, and the loss there: by its inverse, if it has one, else by a few
-// steps of false position.
+// Returns a place inside the part where the loss is about `value`, and the loss at that place. It uses the inverse of
+// the loss, if there is one, else a few steps of false position.
 template <class Loss>
 std::pair<double, double> place_of(double value, const Part& part, const Loss& loss) {
     if constexpr (requires { loss.inverse(value); }) {
         const double place = loss.inverse(value);
         return {place, loss(place)};
     }
-    constexpr double kClose = 1e-7;  // of the part's losses: readers ask for cuts of a few of their cells
+    constexpr double kClose = 1e-7;  // tolerance, relative to the range of the part's losses
     FalsePosition ends{part.start, part.end, part.first - value, part.last - value};
     double found = 0.5 * (ends.low + ends.high), here = value;
     for (int turn = 0; turn < 8 && ends.at_low != ends.at_high; ++turn) {
@@ -122,11 +123,11 @@ std::pair<double, double> place_of(double value, const Part& part, const Loss& l
     return {found, here};
 }
 
-// Of a part, that a cut takes off at least: where the loss is flat and then steep few steps of false position end next
-// to an end, and slices would be without number. Affects time, not validity.
+// The least share of a part that a cut takes off. Where the loss is flat and then steep, few steps of false position
+// end next to an end of the part, and the number of slices would be unbounded. This affects time, not validity.
 constexpr double kLeastShare = 0x1p-10;
 
-// Divides a part where the losses are to be divided, in halves where a cut takes off next to nothing; emit(part).
+// Divides a part at the cuts of `fineness`, or in halves where a cut takes off next to nothing; calls emit(part).
 template <class Loss, class Emit>
 void divide(const Part& part, const Loss& loss, const Fineness& fineness, const Emit& emit) {
     const double cut = fineness.cut(std::min(part.first, part.last), std::max(part.first, part.last));
@@ -148,11 +149,11 @@ void divide(const Part& part, const Loss& loss, const Fineness& fineness, const 
 // Gauss-Legendre with n nodes on an interval of length 2, f analytic with |f| <= M on the ellipse of parameter rho:
 // error <= (64/15) M rho^-2n/(1 - rho^-2) (Trefethen, Approximation Theory and Approximation Practice, Theorem 19.3).
 // A panel of half-width w around c on which the log densities change slower than 1/(4 w) within 8 w of c has densities
-// at most e^2 times their value at c on the ellipse of semi-axis 8 w, rho = 15.9: 8 nodes leave 2^-58 of the mass. What
-// grows with the distance from one end, such as 1 - e^-w, is at most 9 times larger there than on the panel, which
-// leaves 2^-54 of it.
+// at most e^2 times their value at c on the ellipse of semi-axis 8 w, rho = 15.9: 8 nodes leave 2^-58 of the mass. A
+// factor that grows with the distance from one end, such as 1 - e^-w, is at most 9 times larger there than on the
+// panel, which leaves an error of 2^-54.
 
-// Ends of consecutive panels from start to end, each about as wide as fits(centre, half-width) permits.
+// Returns the ends of consecutive panels from start to end, each about as wide as fits(centre, half-width) permits.
 template <class Fits>
 std::vector<double> panel_ends(double start, double end, const Fits& fits) {
     std::vector<double> ends{start};
@@ -167,7 +168,7 @@ std::vector<double> panel_ends(double start, double end, const Fits& fits) {
     return ends;
 }
 
-// The spans over a panel.
+// Adds the spans over a panel to `found`.
 template <class Output>
 void add_panel(double start, double end, const Output& output, double mass_error, double loss_error,
                const Fineness& fineness, Spans& found) {

@@ -1,7 +1,7 @@
-// Rounding. phi is right to 16u, and an error of 5u in t = beta l moves it by 5u (2 + max(t, 0)) of itself; with 20u
-// for the masses every term of A - 1 is right to (48 + 6 max(t, 0)) u - a closed form may need twice that -, and a sum
-// of n terms in 16 lanes adds (n/16 + 16) u. Where the scale is taken out, e^{beta (l - L)} matters only for beta (L -
-// l) < 60 or so, and what beta L loses is an absolute error of log A.
+// Rounding. phi has a relative error of 16u, and an error of 5u in t = beta l moves phi by 5u (2 + max(t, 0)) of
+// itself; with 20u for the masses every term of A - 1 has an error of (48 + 6 max(t, 0)) u (a closed form may need
+// twice that), and a sum of n terms in 16 lanes adds (n/16 + 16) u. Where the scale is taken out, e^{beta (l - L)}
+// matters only for beta (L - l) < 60 or so, and the rounding of beta L is an absolute error of log A.
 #include "renyi/pair/moment.hpp"
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace {
 
 constexpr double kLargestExponent = 600.0;
 constexpr double kTermError = 96.0, kExponentError = 6.0,
-                 kFarExponent = 64.0;  // in units of u: twice 48, and 6 max(t, 0)
+                 kFarExponent = 64.0;  // in units of u: twice 48, and 6 per unit of t; the t taken for scaled sums
 
-// Sums of e^{beta (l - L)}, times 1, l, l - L and (l - L)^2.
+// Returns the sums of e^{beta (l - L)} times 1, l, l - L and (l - L)^2.
 RENYI_MULTIVERSION
 TiltedSums sum_powers(const double* l, const double* m, std::size_t blocks, double beta, double largest) noexcept {
     double value[kLanes] = {}, slope[kLanes] = {}, first[kLanes] = {}, second[kLanes] = {};
@@ -42,9 +42,9 @@ TiltedSums sum_powers(const double* l, const double* m, std::size_t blocks, doub
 
 double sum_error(std::size_t terms) noexcept { return kTermError + 16.0 + static_cast<double>(terms) / kLanes; }
 
-constexpr double kNarrow = 1e-3;    // relative to losses and distances from the largest
-constexpr double kKnown = 0x1p-20;  // relative error of a mass
-constexpr double kRough = 64.0;     // parts of the range from which the spread is read
+constexpr double kNarrow = 1e-3;    // widest span, relative to its losses and their distance from the largest loss
+constexpr double kKnown = 0x1p-20;  // masses with a larger relative error are rounded up
+constexpr double kRough = 64.0;     // parts of the range of losses for the first estimate of their spread
 constexpr std::size_t kMostAtoms = 1 << 16;
 constexpr double kNodeMassError = 16.0 * kUnitRoundoff, kNodeLossError = 4.0 * kUnitRoundoff;  // see LossAtom
 
@@ -142,18 +142,18 @@ Certified divergence_of(double sum, double largest_loss, double error, std::size
 
 namespace {
 
-// The Rényi curve of a pair of bounded loss, that of the discrete pair which dominates it:
+// The Rényi curve of a pair of bounded loss: the curve of the discrete pair which dominates it,
 //
-//     K(alpha) = log E_Q[e^{alpha L}],   above the truth by about 1e-7 of itself at most where nothing is two-sided
+//     K(alpha) = log E_Q[e^{alpha L}],   above the truth by about 1e-7 of itself at most if the pair is not two-sided
 //
-// and right to rounding where the pair has 2^16 atoms at most and nothing else. Other spans are narrow relative to
-// their losses, for A - 1 is quadratic in small ones, and to their distance from the largest loss, around which large
-// orders gather.
+// and exact up to rounding where the pair consists of at most 2^16 atoms. Other spans are narrow relative to their
+// losses, since A - 1 is quadratic in small losses, and relative to their distance from the largest loss, around which
+// the moments of large orders concentrate.
 class PairMoment final : public RenyiCurve {
 public:
-    // No infinite mass, no losses above the spans.
-    // Masses add up to 1 but for what underflows, so that A - 1 is the sum of q (e^{alpha l} - 1 - alpha (e^l - 1))
-    // over all outcomes, those of Q alone among them.
+    // The pair has no infinite mass and no losses above its spans.
+    // Masses add up to 1 up to underflow, so that A - 1 is the sum of q (e^{alpha l} - 1 - alpha (e^l - 1)) over all
+    // outcomes, including those where P vanishes.
     explicit PairMoment(const Pair& pair) {
         Spans found = pair.spans(Side::upper, Coarse{});
         const Extent whole = extent_of(found);
@@ -177,8 +177,8 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override {
         const Tilt tilt(alpha, nodes_.largest_loss());
-        // A loss moved by e moves e^{alpha l} by alpha e of itself, and small ones their squares by 2 e |l|, together
-        // 2 e/spread of the sum.
+        // An error e of a loss moves e^{alpha l} by alpha e of itself, and the square of a small loss by 2 e |l|: all
+        // small losses together move the sum by 2 e/spread of itself.
         const double moved = 2.0 * (alpha * loss_error_ + small_loss_error_);
         return logarithm_of(nodes_.sums(tilt, 0, nodes_.blocks()), tilt, error_ + moved, nodes_.size());
     }
@@ -192,10 +192,10 @@ public:
     }
 
 private:
-    // Errors count as far as they are above those that nodes may have.
+    // Only the part of an error above those that nodes may have counts.
     void add(const Span& span, double spread) {
         Span s = span;
-        if (s.mass_error > kKnown) {  // next to nothing: as much as it may be
+        if (s.mass_error > kKnown) {  // only negligible masses are so inaccurate: they are rounded up
             s.p *= 1.0 + s.mass_error;
             s.q *= 1.0 + s.mass_error;
             s.mass_error = 0.0;
@@ -205,12 +205,12 @@ private:
         loss_error_ = std::max(loss_error_, loss_error);
         small_loss_error_ = std::max(small_loss_error_, loss_error / std::max(std::fabs(s.mean), spread));
         if (s.low == s.high) return nodes_.add({s.mean, s.p, s.q});
-        // With both P and Q kept by a share r of P at the high end, what a span adds to A - 1 is at most r psi(high) +
-        // (1-r) psi(low), psi(l) = e^{beta l} - alpha + beta e^-l, convex in e^-l and least at l = 0. With losses off
-        // by e
+        // A share r of P at the high end keeps the masses of P and Q. Then a span adds at most r psi(high) +
+        // (1-r) psi(low) to A - 1, psi(l) = e^{beta l} - alpha + beta e^-l, convex in e^-l and least at l = 0. An error
+        // e of the losses makes an error of
         //     r = (1 - e^{low-mean})/(1 - e^{low-high})
-        // is off by 2e (1 + r)/(1 - e^{2e-width}) at most, `off` if that is not 1: it goes to the end with more psi, or
-        // to both where either may be it.
+        // of 2e (1 + r)/(1 - e^{2e-width}) at most; `off` bounds it, or is 1. `off` is added to the end with the larger
+        // psi, or to both where either may be the larger.
         const double share = std::min(lane_expm1(s.low - s.mean) / lane_expm1(s.low - s.high), 1.0);
         const double off = s.low > -kInfinity ? std::min(8.0 * s.loss_error / -lane_expm1(s.low - s.high), 1.0) : 0.0;
         const double high = s.p * std::clamp(share + (s.high > 0.0 ? off : -off), 0.0, 1.0);
@@ -220,8 +220,8 @@ private:
     }
 
     LossNodes nodes_;
-    double error_ = 0.0;                                // of the masses, relative
-    double loss_error_ = 0.0, small_loss_error_ = 0.0;  // of losses; relative, or to their spread where they are small
+    double error_ = 0.0;                                // relative error of the masses
+    double loss_error_ = 0.0, small_loss_error_ = 0.0;  // of losses: absolute; relative to max(|loss|, spread)
 };
 
 }  // namespace

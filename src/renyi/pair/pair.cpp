@@ -33,7 +33,7 @@ Spans spans_at(const Pair& pair, Side side, const std::vector<double>& losses) {
     const auto place = [&losses](double loss) {
         return static_cast<std::size_t>(std::ranges::upper_bound(losses, loss) - losses.begin());
     };
-    // Cuts far from each other relative to their part are met well: others wait.
+    // The inversion meets cuts accurately only in a part that is not wide relative to their gaps: halve it first.
     return pair.spans(side, CutBy([&](double low, double high) {
         std::size_t first = place(low), last = std::max(place(high), first);
         while (first < last && losses[first] < low + kOnEnd * gap(first)) ++first;

@@ -10,8 +10,8 @@
 //                  kept, so that e^-L is spread as far as it can be, and (1 - E e^-L)_+ is convex in e^-L
 //
 // so that spans bracket H, and by conditioning every composition, with a gap of second order in their width. An atom is
-// a span without width. What is done to pairs is done to spans, exactly: the reverse (Q, P) exchanges the masses and
-// the signs, and a Poisson sample ((1-s) Q + s P, Q) moves all three losses by l -> log(1 + s (e^l - 1)).
+// a span without width. Operations on pairs act on spans exactly: the reverse (Q, P) exchanges the masses and flips
+// the signs, and a Poisson sample ((1-s) Q + s P, Q) maps all three losses by l -> log(1 + s (e^l - 1)).
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@
 namespace renyi {
 
 struct Span {
-    double low, mean, high;  // losses, each wrong by loss_error at most
+    double low, mean, high;  // losses, each with an error of loss_error at most
     double p, q;             // masses; p = q e^mean
-    double mass_error;       // relative, of both masses together: p/q is as good as the mean
-    double loss_error;
+    double mass_error;       // relative error common to both masses: p/q is as accurate as e^mean
+    double loss_error;       // absolute
 };
 
 struct Spans {
@@ -40,13 +40,14 @@ struct Spans {
     bool unbounded_above = true, unbounded_below = true;
 };
 
-// Where a span of losses is to be divided.
+// Decides where a span of losses is divided.
 class Fineness {
 public:
     virtual ~Fineness() = default;
-    // A loss inside (low, high), nearly met where the loss can be inverted; kFine or kAnywhere.
+    // Returns a loss inside (low, high), which pairs with an invertible loss nearly meet, or kFine (do not divide) or
+    // kAnywhere (divide at any place).
     virtual double cut(double low, double high) const noexcept = 0;
-    // Whether atoms between which nothing is to be divided may come as one span.
+    // Whether a pair may return atoms as one span if no cut lies between them.
     virtual bool joins_atoms() const noexcept { return true; }
 };
 
@@ -65,20 +66,20 @@ private:
     bool joins_atoms_;
 };
 
-// Everything is fine: the fewest spans, whose masses are as good as those of the finest.
+// Never divides: yields the fewest spans, whose masses are as accurate as those of the finest.
 class Coarse final : public Fineness {
 public:
     double cut(double, double) const noexcept override { return kFine; }
     bool joins_atoms() const noexcept override { return false; }
 };
 
-// What may underflow in densities and masses and is neglected.
+// Bounds the densities and masses that may underflow and are neglected.
 constexpr double kNegligible = 0x1p-1040;
 
-// Where a pair is known only by one that dominates it and one that it dominates, they are its sides.
+// The sides of a pair known only through bounds: a pair that it dominates (lower), one that dominates it (upper).
 enum class Side { lower, upper };
 
-// Rounds the masses of spans where neither is above `size` to the end of their error that is safe for the side.
+// Rounds the masses of spans with both masses at most `size` to the end of their error interval safe for the side.
 inline void round_small_masses_outward(Spans& spans, Side side, double size) noexcept {
     for (Span& span : spans.spans) {
         if (span.p > size || span.q > size) continue;
@@ -98,31 +99,31 @@ struct CountedPair {
     std::int64_t count;
 };
 
-// Pairs are immutable and shared: the operations below are for pairs that a PairPointer holds.
+// Pairs are immutable and shared: the operations below require that a PairPointer holds the pair.
 class Pair : public std::enable_shared_from_this<Pair> {
 public:
     virtual ~Pair() = default;
 
-    // Spans whose losses are as fine as asked for, in no particular order. What underflows counts as infinite or null.
+    // Returns spans as fine as asked for, in no particular order. Masses that underflow count as infinite or null.
     virtual Spans spans(Side side, const Fineness& fineness) const = 0;
 
-    // K(alpha) = log E_Q[e^{alpha L}] or an upper bound of it, of (P, Q) for Direction::remove and of (Q, P) for
-    // Direction::add; of the upper side. Empty where the losses have no bound and no closed form is known. Unless a
-    // class knows better, it is read from the spans.
+    // Returns K(alpha) = log E_Q[e^{alpha L}], or an upper bound of K, of the upper side: of (P, Q) for
+    // Direction::remove and of (Q, P) for Direction::add. Empty where the losses have no bound and no closed form is
+    // known. This default computes K from the spans.
     virtual CurvePointer moment(Direction direction) const;
 
-    // Whether the sides differ, and one side as a pair by itself.
+    // Whether the sides differ; and one side as a pair of its own.
     virtual bool two_sided() const noexcept { return false; }
     virtual PairPointer side(Side) const { return shared_from_this(); }
 
-    // Whether (P, Q) and (Q, P) are known to have one profile, and (Q, P).
+    // Whether (P, Q) and (Q, P) are known to have the same privacy profile; and the pair (Q, P).
     virtual bool symmetric() const noexcept { return false; }
     virtual PairPointer reverse() const;
 
-    // The record takes part with probability s in [0, 1]: ((1-s) Q + s P, Q).
+    // Returns the pair in which the record takes part with probability s = `rate` in [0, 1]: ((1-s) Q + s P, Q).
     virtual PairPointer sampled(double rate) const;
 
-    // mu > 0 of (N(mu, 1), N(0, 1)), products of which are of the same kind; 0 of any other pair.
+    // Returns mu > 0 for the pair (N(mu, 1), N(0, 1)), whose products are Gaussian pairs again; 0 for any other pair.
     virtual double gaussian_shift() const noexcept { return 0.0; }
 
 protected:
@@ -131,7 +132,7 @@ protected:
     Pair& operator=(const Pair&) = default;
 };
 
-// Spans of a pair divided at increasing losses.
+// Returns the spans of a pair, divided at the given increasing losses.
 Spans spans_at(const Pair& pair, Side side, const std::vector<double>& losses);
 
 }  // namespace renyi

@@ -1,7 +1,7 @@
-// K/(alpha-1) costs two roundings. At alpha = 1 it is the slope of K, which a curve knows as well as it knows K nearby:
-// those that know it better say so themselves.
+// K/(alpha-1) costs two roundings. At alpha = 1 it is the slope of K, taken to be as accurate as K nearby; curves with
+// a more accurate divergence override the function.
 //
-// Of a mixture K' and K'' are the mean of K_i' under the shares w_i A_i / A, and the mean of K_i'' + K_i'^2 less the
+// For a mixture, K' is the mean of K_i' under the shares w_i A_i / A, and K'' is the mean of K_i'' + K_i'^2 minus the
 // square of K'.
 #include "renyi/pair/renyi_curve.hpp"
 
@@ -51,7 +51,7 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override {
         Excess excess;
-        Certified farthest{0.0, 0.0};  // beyond the range of the excess one part is all
+        Certified farthest{0.0, 0.0};  // beyond the range of the excess the largest part dominates
         std::vector<LogMoment> moments;
         for (const WeightedPart& part : parts_) {
             moments.push_back(part.curve->log_moment(alpha));

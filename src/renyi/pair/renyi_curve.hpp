@@ -1,6 +1,6 @@
 // The Rényi curve of a mechanism: K(alpha) = (alpha-1) D_alpha, the log moment generating function of its privacy loss,
-// or an upper bound of it, mostly convex. Here is what pairs of distributions are read as in closed form: curves linear
-// in the order, infinite ones, and mixtures whose part is revealed.
+// or an upper bound of it, mostly convex. This file has the closed forms: curves linear in the order, infinite curves,
+// and mixtures whose part is revealed.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace renyi {
 
-// K and its derivatives in alpha; where K is a polygon, those of the segment on the right.
+// K and its derivatives in alpha; where K is a polygon, the derivatives are those of the segment on the right.
 struct LogMoment {
     Certified value;
     double first, second;
@@ -26,19 +26,19 @@ public:
     // D_alpha on the same orders; at alpha = 1 the Kullback-Leibler divergence, K'(1).
     virtual Certified divergence(double alpha) const noexcept;
 
-    // K is infinite above; at least 1.
+    // The order above which K is infinite; at least 1.
     virtual double largest_order() const noexcept { return kInfinity; }
 
-    // Whether K is convex, up to where it becomes (alpha-1) times the largest loss.
+    // Whether K is convex up to the order from which K is (alpha-1) times the largest loss.
     virtual bool convex() const noexcept { return true; }
 
     // Orders at which K has a corner. Whole orders, where bounds by sums have corners, may be left out.
     virtual std::vector<double> corners() const { return {}; }
 
-    // D_infinity in both orders of the pair: no loss is larger; rounded up.
+    // D_infinity in both orders of the pair, rounded up: no loss is larger.
     virtual double largest_loss() const noexcept { return kInfinity; }
 
-    // rho > 0 where K = rho alpha (alpha-1), that of Gaussian noise; 0 for any other.
+    // Returns rho > 0 where K = rho alpha (alpha-1), the curve of Gaussian noise; 0 for any other curve.
     virtual double gaussian_rho() const noexcept { return 0.0; }
 
 protected:
@@ -80,8 +80,8 @@ struct WeightedPart {
     CurvePointer curve;
 };
 
-// A = 1 + sum w_i (A_i - 1): one of several mechanisms, drawn with the probabilities w_i and revealed, what is missing
-// to 1 nothing; or, with larger weights, a bound made of several.
+// A = 1 + sum w_i (A_i - 1): one of several mechanisms, drawn with the probabilities w_i and revealed; with the
+// remaining probability nothing is released. With weights that add up to more than 1, a bound made of several curves.
 CurvePointer labelled_mixture(std::vector<WeightedPart> parts);
 
 }  // namespace renyi

@@ -26,7 +26,7 @@ constexpr int kDegree = Table::kDegree, kPoints = kDegree + 1, kChecks = 8;
 constexpr double kDeepest = 745.0;
 
 struct Chebyshev {
-    double point[kPoints], weight[kPoints], cosine[kPoints][kPoints];  // on [-1, 1]; weights of Clenshaw and Curtis
+    double point[kPoints], weight[kPoints], cosine[kPoints][kPoints];  // points on [-1, 1], Clenshaw-Curtis weights
 };
 
 Chebyshev make_chebyshev() {
@@ -46,7 +46,7 @@ const Chebyshev& chebyshev() {
     return found;
 }
 
-// Coefficients of the polynomial with these values at the points.
+// Computes the Chebyshev coefficients of the polynomial with these values at the points.
 void interpolate(const double* values, double* coefficients) {
     const Chebyshev& c = chebyshev();
     for (int j = 0; j <= kDegree; ++j) {
@@ -63,7 +63,7 @@ double largest(const double* values) {
     return found;
 }
 
-// By how much the polynomial misses the values at Gauss' points.
+// Returns the largest distance between the polynomial and the values at the Gauss points.
 double missed(const double* coefficients, const double* checks) {
     const Rule& gauss = rule_for(1.0);
     double found = 0.0;
@@ -72,7 +72,7 @@ double missed(const double* coefficients, const double* checks) {
     return found;
 }
 
-// Integrals over [-1, 1] from either set of values.
+// The integrals over [-1, 1] from each set of values.
 struct Integrals {
     double by_points, by_checks;
 };
@@ -84,7 +84,7 @@ Integrals integrals(const double* values) {
     return sums;
 }
 
-constexpr double kScan = 12.0;  // parts of a panel in which the loss turns once at most
+constexpr double kScan = 12.0;  // parts of a panel; the loss is assumed to turn at most once in each
 
 class OnPanel {
 public:
@@ -144,7 +144,7 @@ public:
     }
 
 private:
-    struct Section {  // of a panel, on which the loss is monotone
+    struct Section {  // a part of a panel on which the loss is monotone
         double start, end;
         std::size_t panel;
     };
@@ -154,7 +154,7 @@ private:
                                             [](double value, const Table::Panel& p) { return value < p.start; });
         return OnPanel(*(after - 1)).loss(x);
     }
-    // Where the loss, followed from place to place, comes back by more than it may be wrong.
+    // Returns the places where the loss turns: where it comes back by more than its error.
     std::vector<double> turns() const {
         std::vector<double> places, losses, found;
         double noise = 0.0;
@@ -179,7 +179,7 @@ private:
         }
         return found;
     }
-    // The extremum of sign times the loss, by golden section.
+    // Returns the place of the maximum of sign times the loss, by golden section.
     double turn_between(double low, double high, double sign) const noexcept {
         const double resolution = 2.0 * kUnitRoundoff * (std::fabs(low) + std::fabs(high));
         return golden_section(low, high, resolution, [&](double x) { return -sign * loss(x); }).place;
@@ -238,7 +238,7 @@ TableState Table::give(const double* log_p, const double* log_q) {
     return TableState::finished;
 }
 
-// Values are taken as right to 64u of themselves.
+// Assumes a relative error of 64u of the values.
 bool Table::add(const Wanted& wanted, const double* log_p, const double* log_q) {
     Panel panel{};
     panel.start = wanted.start;
@@ -268,7 +268,7 @@ bool Table::add(const Wanted& wanted, const double* log_p, const double* log_q) 
     return true;
 }
 
-// What is missing to 1 by more than the tolerance explains is missing.
+// Mass missing to 1 counts as infinite or null if the tolerance does not explain it.
 PairPointer Table::pair() const {
     const auto missing = [this](double mass) {
         const double lost = 1.0 - mass;

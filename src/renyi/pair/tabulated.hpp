@@ -1,9 +1,9 @@
 // A pair of densities on an interval, given by values of their logarithms.
 //
-// A table of panels asks for values, as few times as it can: at 13 Chebyshev points of every panel, through which it
-// lays polynomials, and at 8 Gauss points, where these have to be right; panels on which they are not, or on which both
-// sets of points lead to different integrals, are divided. Assumed, and not provable from values: the densities are
-// smooth on the scale of a panel, and the loss turns only where the nodes show it.
+// A table of panels asks for values in as few batches as it can: at 13 Chebyshev points of every panel, which a
+// polynomial interpolates, and at 8 Gauss points, where the polynomial is checked. A panel is divided if the check
+// fails, or if both sets of points lead to different integrals. Assumed, and not provable from values: the densities
+// are smooth on the scale of a panel, and the loss turns only where the nodes show it.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ class Table {
 public:
     static constexpr int kDegree = 12;
     static constexpr double kPanels = 1024.0;
-    static constexpr int kDivisions = 6;  // of a panel by 2, at most
+    static constexpr int kDivisions = 6;  // most times that a panel is halved
 
     struct Panel {
         double start, end;
@@ -27,10 +27,10 @@ public:
         double deepest, loss_error;                    // largest |log| of both densities
     };
 
-    // Breaks: increasing, inside, where a density or its slope jumps. `tolerance`: of the integrals, relative.
+    // `breaks`: increasing places inside, where a density or its slope jumps. `tolerance`: relative, for the integrals.
     Table(double start, double end, const std::vector<double>& breaks, double tolerance);
 
-    // Where values are wanted next, and what to do with them.
+    // The places where values are wanted next; and the function that takes the values there.
     const std::vector<double>& wanted() const noexcept { return wanted_; }
     TableState give(const double* log_p, const double* log_q);
 

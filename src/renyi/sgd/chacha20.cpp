@@ -8,8 +8,8 @@ namespace renyi {
 
 namespace {
 
-// Lanes blocks in vector registers, their words `pitch` apart. Integer arithmetic only: every width gives the same
-// bits.
+// Computes `Lanes` blocks in vector registers, with their words `pitch` apart. All arithmetic is on integers: every
+// width gives the same bits.
 template <int Lanes>
 struct Words {
     typedef std::uint32_t Vector __attribute__((vector_size(4 * Lanes)));
@@ -46,7 +46,7 @@ RENYI_INLINE void some_blocks(const std::uint32_t* start, std::uint32_t counter,
     }
 }
 
-// All words but the counter.
+// Fills in all words of the start state except the counter.
 RENYI_INLINE void begin(const ChaChaStream& stream, std::uint32_t* start) noexcept {
     constexpr std::uint32_t kConstants[4] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};  // "expand 32-byte k"
     std::memcpy(start, kConstants, sizeof kConstants);
@@ -70,7 +70,7 @@ RENYI_INLINE void groups(const ChaChaStream& stream, std::uint64_t first, std::s
     wipe(start, sizeof start);
 }
 
-// One body for each width of registers, so not by target_clones, which compiles one body three times.
+// Each register width has its own body, so target_clones, which compiles one body three times, is not used.
 #if defined(RENYI_HAS_CLONES)
 __attribute__((target("arch=x86-64-v4"))) void dispatch(const ChaChaStream& stream, std::uint64_t first,
                                                         std::size_t count, std::uint32_t* out) noexcept {

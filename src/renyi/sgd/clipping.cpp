@@ -29,7 +29,8 @@ RowFactor rounded_down(double factor, double scale, bool wide_sum) {
     return {static_cast<double>(single), scale, true};
 }
 
-// gamma in the units of the scaled row. Tiny rows (exponent < 0) are not scaled beside a much larger gamma.
+// The denominator of a factor, with gamma in the units of the scaled row. Tiny rows (exponent < 0) are not scaled if
+// gamma is much larger.
 struct Denominator {
     double value;
     int exponent;
@@ -66,7 +67,7 @@ RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept {
     const double top = std::sqrt(norm.squares) * (1.0 + (0.5 * clip.roundings + 6.0) * kUnitRoundoff);
     const double budget = (clip.bound - lost) * lowered(14);
     if (clip.rule == ClipRule::flat) {
-        // Scaled rows are below 2^-448 or above 2^448: on the one side of C or the other.
+        // Norms of scaled rows are below 2^-448 or above 2^448: clearly below or above C.
         const bool rounds = clip.wide_sum || clip.has_doubles;
         const bool whole = rounds ? top * growth <= budget : top <= clip.bound;
         if (norm.exponent < 0 || (norm.exponent == 0 && whole)) return kWhole;
@@ -78,30 +79,28 @@ RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept {
 
 namespace {
 
-// How a task is cut into tiles, groups of rows and blocks. All of it follows from the shapes; the sizes affect time
-// alone.
+// The division of a task into tiles, groups of rows and blocks. It depends on the shapes alone; the sizes affect time
+// only.
 
 struct Tile {
     std::size_t array, first, count;
 };
 
-// Bytes of an element.
+// The bytes of an element of the sums.
 std::size_t size_of_sum(const ClipTask& task) noexcept { return task.wide_sum ? sizeof(double) : sizeof(float); }
 
-// Adds a group of rows to the sums, each row by its factor.
-
+// A range of rows or of tiles.
 struct Range {
     std::size_t first, end;
     std::size_t size() const noexcept { return end - first; }
 };
 
-// One thread's part of a task: a range of rows and a range of tiles.
-
+// Tuning, in bytes: these affect time, not validity.
 constexpr std::size_t kMebi = 1024 * 1024;
-constexpr std::size_t kTinyRow = kMebi / 16;    // eight of them fit in a second-level cache
-constexpr std::size_t kShortRow = kMebi / 2;    // up to here rows are summed in blocks
-constexpr std::size_t kLongRow = 8 * kMebi;     // four of them fill a third-level cache
-constexpr std::size_t kShareBytes = kMebi / 2;  // of a thread, at least
+constexpr std::size_t kTinyRow = kMebi / 16;    // eight such rows fit in a second-level cache
+constexpr std::size_t kShortRow = kMebi / 2;    // rows up to this size are summed in blocks
+constexpr std::size_t kLongRow = 8 * kMebi;     // four such rows fill a third-level cache
+constexpr std::size_t kShareBytes = kMebi / 2;  // least share of a thread
 
 constexpr std::size_t kLargestBlock = 256, kBlocks = 16;
 
@@ -109,20 +108,20 @@ std::size_t up_to_multiple(std::size_t value, std::size_t unit) { return (value 
 
 struct ClipPlan {
     std::vector<Tile> tiles;
-    // Of each array:
+    // One of each array:
     std::vector<const RowKernels*> kernels;
-    std::vector<double> shifts;  // that round products (rows.hpp)
-    // Of each norm:
+    std::vector<double> shifts;  // shifts that round products (rows.hpp)
+    // One of each norm:
     std::vector<std::vector<std::size_t>> tiles_of;
     std::vector<ClipBound> bounds;
     std::vector<bool> has_doubles;
 
-    bool gathers = false;          // some array is not contiguous,
+    bool gathers = false;          // whether some array is not contiguous,
     bool gathers_close = false;    // and its rows are close
     std::size_t group_rows = 1;    // rows that are read, then added: the second time from a cache where they fit
-    std::size_t rows_at_once = 1;  // of a group, when they are added
-    std::size_t block_rows = 0;    // rows that are summed by themselves; 0: all rows, threads share the tiles
-    std::size_t sum_bytes = 0;     // of all sums together
+    std::size_t rows_at_once = 1;  // rows of a group that are added at once
+    std::size_t block_rows = 0;    // rows that are summed separately; 0: all rows, and threads share the tiles
+    std::size_t sum_bytes = 0;     // bytes of all sums together
     std::size_t threads = 1;
 
     explicit ClipPlan(const ClipTask& task) : tiles_of(task.bounds.size()), has_doubles(task.bounds.size()) {
@@ -162,12 +161,12 @@ struct ClipPlan {
     std::size_t blocks(std::size_t rows) const noexcept { return (rows + block_rows - 1) / block_rows; }
 
 private:
-    // A row is added after its norm is known. Reading a few rows, then adding them, is faster than both at once, where
-    // hits in the cache keep processors from prefetching.
+    // A row is added after its norm is known. Reading a few rows first and then adding them is faster than doing both
+    // row by row, where cache hits keep processors from prefetching.
     void size_groups(std::size_t row_bytes) noexcept {
         rows_at_once = row_bytes <= kTinyRow ? 8 : 4;
         group_rows = row_bytes <= kLongRow ? rows_at_once : 16;
-        if (gathers) rows_at_once = 1;  // in long runs
+        if (gathers) rows_at_once = 1;  // memory is then read in long runs
         if (gathers_close) rows_at_once = group_rows = kGatheredRows;
     }
 };
@@ -179,8 +178,9 @@ public:
     GroupSum(const ClipTask& task, const ClipPlan& plan)
         : task_(task), plan_(plan), norms_(std::max<std::size_t>(task.bounds.size(), 1)), reader_(plan.gathers) {}
 
-    // factors: rows x norms. A sum that all rows go to is cleared before the first of them. A few rows along a run of
-    // tiles, then the next rows: memory is read in a few long runs, and the run of the sum stays in a cache.
+    // Adds a group of rows to the sums, each row times its factor; factors: rows x norms. A sum to which all rows are
+    // added is cleared before the first row. A few rows are added along a run of tiles, then the next rows: memory is
+    // read in a few long runs, and the run of the sum stays in a cache.
     void add(Range rows, Range tiles, const RowFactor* factors, void* const* sums) noexcept {
         for (Range run{tiles.first, tiles.first}; run.first < tiles.end; run.first = run.end) {
             run.end = std::min(run.first + kRunTiles, tiles.end);
@@ -201,7 +201,7 @@ private:
         if (!task_.groups.empty()) factors += task_.groups[tile.array];
         add_rows(tile, rows.size(), reader_.read(array, rows.first, rows.size(), tile.first, tile.count), factors, sum);
     }
-    // Rows with a factor each, several at once; those of factor 0 are not read: they need not be finite.
+    // Adds rows with a factor each, several at once. Rows of factor 0 are not read: they need not be finite.
     void add_rows(const Tile& tile, std::size_t count, TileRows given, const RowFactor* factor, char* sum) noexcept {
         const RowKernels& kernels = *plan_.kernels[tile.array];
         const double shift = plan_.shifts[tile.array];
@@ -233,6 +233,7 @@ private:
     RowReader reader_;
 };
 
+// One thread's part of a task: a range of rows and a range of tiles.
 class ClipSweep {
 public:
     ClipSweep(const ClipTask& task, const ClipPlan& plan)
@@ -244,11 +245,11 @@ public:
           norms_(task.bounds.size()),
           reader_(plan.gathers) {}
 
-    // Where several threads share the rows: `squares` is theirs together, and they meet after every group.
+    // For several threads that share the rows: `squares` belongs to all of them, and they meet after every group.
     struct Share {
         std::vector<double>* squares = nullptr;
         std::barrier<>* meeting = nullptr;
-        bool reports = true;  // norms and factors, which all of them compute
+        bool reports = true;  // whether this thread writes norms and factors, which all threads compute
     };
 
     static std::size_t squares_needed(const ClipPlan& plan) { return 2 * plan.group_rows * plan.tiles.size(); }
@@ -261,7 +262,7 @@ public:
                 for (std::size_t r = now.first; r < now.end; ++r)
                     factors_[r - now.first] = plain_factor(task_.weights[r], task_.wide_sum);
             } else {
-                // Other threads may still read the squares of the group before.
+                // Other threads may still read the squares of the previous group.
                 squares_ = share.squares->data() + (odd ? plan_.group_rows * plan_.tiles.size() : 0);
                 read(now, tiles);
                 if (share.meeting != nullptr) share.meeting->arrive_and_wait();
@@ -270,12 +271,12 @@ public:
             if (!task_.sums.empty()) sum_.add(now, tiles, factors_.data(), sums);
         }
     }
-    void run(Range rows, void* const* sums) noexcept {  // by itself, all tiles
+    void run(Range rows, void* const* sums) noexcept {  // a single thread with all tiles
         run(rows, {0, plan_.tiles.size()}, sums, {&own_squares_, nullptr, true});
     }
 
 private:
-    // Row after row, as memory lies; where rows are close, all of them a tile at a time.
+    // Reads row by row, in the order of memory; where rows are close, it reads a tile of all rows at a time.
     void read(Range rows, Range tiles) noexcept {
         const std::size_t some = plan_.gathers_close ? rows.size() : 1;
         for (Range now{rows.first, rows.first}; now.first < rows.end; now.first = now.end) {
@@ -308,7 +309,8 @@ private:
             }
         }
     }
-    // Tiles are added in their order, whatever the order of reading. Infinite or NaN where squares are.
+    // The squares of tiles are added in the order of tiles, for any order of reading. The result is infinite or NaN
+    // where squares are.
     RowNorm norm_of(std::size_t row, std::size_t index, std::size_t norm) noexcept {
         const double* squares = squares_ + index * plan_.tiles.size();
         double sum = 0.0;
@@ -317,7 +319,7 @@ private:
         if (!plan_.has_doubles[norm]) return {sum, 0};
         return scaled_norm(row, norm);
     }
-    // The row once more, its largest element brought into [1, 2).
+    // Computes the norm again from the row scaled so that its largest element is in [1, 2).
     RowNorm scaled_norm(std::size_t row, std::size_t norm) noexcept {
         double largest = 0.0;
         for (const std::size_t t : plan_.tiles_of[norm]) {
@@ -344,13 +346,13 @@ private:
     const ClipPlan& plan_;
     GroupSum sum_;
     std::vector<double> own_squares_;
-    double* squares_ = nullptr;       // of the present group: rows x tiles
-    std::vector<RowFactor> factors_;  // of the group that was read last: rows x norms
-    std::vector<RowNorm> norms_;      // of one row
+    double* squares_ = nullptr;       // squares of the current group: rows x tiles
+    std::vector<RowFactor> factors_;  // factors of the group that was read last: rows x norms
+    std::vector<RowNorm> norms_;      // norms of one row
     RowReader reader_;
 };
 
-// Sums of one block, all arrays in one piece of memory.
+// The sums of one block, of all arrays in one piece of memory.
 class Partial {
 public:
     Partial(const ClipTask& task, const ClipPlan& plan)
@@ -381,7 +383,7 @@ public:
 private:
     const ClipTask& task_;
     std::size_t bytes_;
-    std::unique_ptr<char[]> memory_;  // aligned for any number
+    std::unique_ptr<char[]> memory_;  // aligned for every type of number
     std::vector<void*> sums_;
 };
 
@@ -390,7 +392,7 @@ void clear(const ClipTask& task) noexcept {
         if (task.arrays[a].size != 0) std::memset(task.sums[a], 0, task.arrays[a].size * size_of_sum(task));
 }
 
-// The first block goes to the sums themselves where they are replaced: 0 + x is x.
+// Sums all blocks. Where the sums are replaced, the first block is added to them directly: 0 + x is x.
 void sum_blocks(const ClipTask& task, const ClipPlan& plan, std::vector<ClipSweep>& sweeps) {
     const std::size_t blocks = plan.blocks(task.rows);
     const bool adds = !task.sums.empty();
@@ -439,7 +441,7 @@ void clip_and_sum(const ClipTask& task) {
         if (!task.adds_to_sums) clear(task);
         return;
     }
-    const IeeeMode mode;  // of this thread; others have their own
+    const IeeeMode mode;  // for this thread; the others have their own
     const ClipPlan plan(task);
     std::vector<ClipSweep> sweeps;
     sweeps.reserve(plan.threads);

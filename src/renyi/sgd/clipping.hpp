@@ -1,4 +1,4 @@
-// Rows of arrays clipped and summed: the factor of a row, rounded down with its proof, and the task.
+// Clipping and summing of the rows of arrays: the factor of a row, rounded down with its proof, and the task.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace renyi {
 
-// The factor that a row is multiplied with, rounded down: what is added has a norm of at most C in real arithmetic.
+// The factor by which a row is multiplied is rounded down: the row added has a norm of at most C in real arithmetic.
 //
-// A row x of D <= 2^36 elements has the exact norm N. Its squares were summed to s with at most A roundings on any
-// path, perhaps of the row times 2^-e. With u = 2^-53, all terms being >= 0,
+// A row x of D <= 2^36 elements has the exact norm N. Its squares, perhaps of the row times 2^-e, were summed to s with
+// at most A roundings on any path. With u = 2^-53, all terms being >= 0,
 //     s 2^2e >= N^2 (1-u)^A,   so   N <= sqrt(s) (1 + (A/2 + 2) u) 2^e = top 2^e.                            (1)
 // An element is added as p = fl(w x), rounded once to the sum's precision and before that at most twice to double; in
 // double precision it is then rounded to a multiple of g (below). With v = 2^-24 + 2^-51 and h = 2^-149 (sum in single)
@@ -20,12 +20,12 @@ namespace renyi {
 //     ||p|| <= w N (1+v) + h sqrt(D) <= C     if   w <= (C - h sqrt(D)) / (top 2^e (1+v)).                   (2)
 // The right side of (2) is computed with 8 roundings at most, multiplied by 1 - 16 u and rounded down to the sum's
 // precision. h sqrt(D) <= 2^-131 and C >= 2^-96, or h sqrt(D) < 2^-10 C: the difference keeps its sign.
-// Where w = 1 and singles are added in single precision the products are exact: top <= C is enough.
+// Where w = 1 and single-precision rows are added in single precision the products are exact: top <= C is enough.
 //
 // Sums in double precision are exact. g is the power of two between 2^-29 and 2^-28 of C, |p| <= C < 2^29 g, and the
 // sum of up to 2^24 rows stays below 2^53 g, where every multiple of g is a double: no addition rounds. So the sums of
-// neighbouring batches differ by the rows in which they differ, each rounded by itself and of norm C at most: the
-// sensitivity of the sum in the computer is C, whatever the number of rows, their order and the parts they come in.
+// neighbouring batches differ by the rows in which the batches differ, each rounded separately and of norm C at most:
+// the sensitivity of the computed sum is C, for any number of rows, in any order and any division into parts.
 //
 // Rows whose squares overflow or underflow are scaled: the largest element is then in [1, 2), or the exponent is at its
 // limit, and the loss of squares or elements to underflow is below 2^-900 of C.
@@ -36,7 +36,7 @@ namespace renyi {
 enum class ClipRule {
     flat,       // x min(1, C/N)
     normalise,  // x C/(N + gamma)
-    constant,   // x C, whatever the norm
+    constant,   // x C, for any norm
 };
 
 // The norm of a row is sqrt(squares) 2^exponent.
@@ -50,9 +50,9 @@ struct RowNorm {
 constexpr double kLeastSquares = 0x1p-900, kLargestSquares = 0x1p1000;
 
 struct RowFactor {
-    double factor = 0.0;  // of the row times scale
+    double factor = 0.0;  // multiplies the row times scale
     double scale = 1.0;   // a power of two
-    bool narrow = true;   // the factor is a number of the sum's precision and scale is 1
+    bool narrow = true;   // whether the factor is a number of the sum's precision and scale is 1
     double value() const noexcept { return factor * scale; }
 };
 
@@ -64,44 +64,46 @@ struct ClipBound {
     double stability = 0.0;      // gamma in [0, 2^96]
     double root_elements = 0.0;  // sqrt(D)
     double roundings = 0.0;      // A
-    bool wide_sum = false;       // double precision
-    bool has_doubles = false;    // rows with elements in double precision
+    bool wide_sum = false;       // whether the sum is in double precision
+    bool has_doubles = false;    // whether rows have elements in double precision
 };
 
-// Whether what is added is on a lattice, so that no addition rounds; its spacing g; and for how many rows that holds.
+// Whether the rows added are on a lattice, so that no addition rounds; its spacing g; and the most rows for which this
+// holds.
 constexpr bool sums_exactly(ClipRule rule, bool wide_sum) noexcept { return wide_sum && rule != ClipRule::constant; }
 double sum_spacing(double bound) noexcept;
 constexpr std::size_t kMostRows = std::size_t{1} << 24;
 
 RowFactor clip_factor(const ClipBound& clip, const RowNorm& norm) noexcept;
 
-// A factor given by the caller: the nearest number of the sum's precision, or the double where no normal number is.
+// A factor given by the caller: the nearest number of the sum's precision, or the double itself where that number would
+// not be normal.
 RowFactor plain_factor(double weight, bool wide_sum) noexcept;
 
-// Norms of the rows of arrays, and sums of rows with a factor each.
+// The norms of the rows of arrays, and the sum of rows with a factor each.
 //
-// Rows are taken in groups of a few: their norms, then their sum, so that a group that fits in a cache is read from
-// memory once, others twice. Memory beside the arrays is that of a few rows.
+// Rows are processed in groups of a few: first their norms, then their sum, so that a group that fits in a cache is
+// read from memory once, others twice. The memory used beside the arrays is that of a few rows.
 //
 // The order of every addition depends on the shapes alone, never on the number of threads:
-//   short rows: blocks of rows are summed one thread each, and the blocks are added up in their order;
-//   long rows: every thread has its own tiles, and takes all rows.
+//   short rows: each block of rows is summed by one thread, and the blocks are added up in their order;
+//   long rows: every thread has its own tiles, and processes all rows.
 
 struct ClipTask {
     std::size_t rows = 0;
-    std::vector<RowArray> arrays;     // a row is the elements of a row of each
-    std::vector<void*> sums;          // contiguous; none: norms only
-    bool adds_to_sums = false;        // else what they hold is replaced
-    bool wide_sum = false;            // sums in double precision
-    std::vector<std::size_t> groups;  // which norm an array belongs to
-    std::vector<double> bounds;       // of each norm
+    std::vector<RowArray> arrays;     // a row consists of the elements of one row of each array
+    std::vector<void*> sums;          // contiguous; empty: only norms are computed
+    bool adds_to_sums = false;        // whether sums are added to; else they are replaced
+    bool wide_sum = false;            // whether sums are in double precision
+    std::vector<std::size_t> groups;  // the norm to which each array belongs
+    std::vector<double> bounds;       // the bound of each norm
     ClipRule rule = ClipRule::flat;
     double stability = 0.0;
-    // Instead of a rule: a factor for every row. Rows of factor 0 are not read; norms are not computed.
+    // A factor for every row, instead of a rule. Rows of factor 0 are not read; norms are not computed.
     const double* weights = nullptr;
-    // With weights and sums in double precision: products are rounded to multiples of it; 0: they are not.
+    // With weights and sums in double precision: products are rounded to multiples of the spacing, unless it is 0.
     double spacing = 0.0;
-    // rows x norms, may be null. A row with an element that is not finite has NaN and the factor 0.
+    // Output, rows x norms; may be null. A row with an element that is not finite has the norm NaN and the factor 0.
     double* norms = nullptr;
     double* factors = nullptr;
     std::size_t threads = 1;

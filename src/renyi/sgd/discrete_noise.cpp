@@ -58,7 +58,7 @@ std::int64_t DiscreteLaplace::operator()(WordSource& words) const {
     }
 }
 
-// distance <= 2^41 is exact in double, the quotient off by u; where e^-x counts, x is below 64.
+// distance <= 2^41 is exact in double, the quotient has an error of u; where e^-x matters, x is below 64.
 bool DiscreteLaplace::accepts(WordSource& words, std::uint64_t distance) const {
     const double x = static_cast<double>(distance) / scale_.value;
     return bernoulli_exp(words, x, 0x1p-53 * std::min(x, 64.0), [&] {
@@ -76,8 +76,8 @@ std::int64_t DiscreteGaussian::operator()(WordSource& words) const {
     for (;;) {
         const std::int64_t proposed = proposal_(words);
         const auto y = static_cast<std::uint64_t>(std::abs(proposed));
-        // With a = y / sigma and b = sigma / t (exact), z = a - b is off by u (a + |z|), and z^2/2 by less than
-        // |z| u (a + |z|) + 3u z^2 / 2 + ... <= 4u (a + b)^2; for g <= 64, |z| < 12 and b < 1.5 make that less than
+        // With a = y / sigma and b = sigma / t (exact), z = a - b has an error of u (a + |z|), and z^2/2 one of less
+        // than |z| u (a + |z|) + 3u z^2 / 2 + ... <= 4u (a + b)^2; for g <= 64, |z| < 12 and b < 1.5 this is less than
         // 2^-42.
         const double a = static_cast<double>(y) / sigma_.value, z = a - quotient_;
         const double g = 0.5 * z * z, error = 0x1p-50 * (a + quotient_) * (a + quotient_);

@@ -1,4 +1,4 @@
-// Noise on the integers, sampled exactly: natural numbers, Bernoulli variables of probability e^-x, the discrete
+// Exact sampling of noise on the integers: natural numbers, Bernoulli variables of probability e^-x, the discrete
 // Laplace and Gaussian laws.
 #pragma once
 
@@ -113,11 +113,11 @@ private:
 
 // Bernoulli variables of probability e^-x for rational x >= 0, exactly.
 //
-// A uniform U, drawn 64 bits at a time, is below e^-x or not. Its first word decides in all but one case in 2^38:
-// e^-x in double has a bounded error, which is added and subtracted. Otherwise e^-x is enclosed by two partial sums of
-// its series in integer arithmetic of any length and U is lengthened, until they are apart; e^-x is irrational for
-// rational x > 0, so that this happens with probability 1, and no rounding enters the result. (Canonne, Kamath, Steinke
-// 2020, arXiv 2004.00010, Algorithm 1, draws the series term by term instead, with the same law.)
+// The variable is 1 if a uniform U, drawn 64 bits at a time, is below e^-x. The first word of U decides in all but one
+// case in 2^38: e^-x in double has a bounded error, which is added and subtracted. Otherwise two partial sums of its
+// series in integer arithmetic of any length enclose e^-x, and U is lengthened until it lies outside of them; e^-x is
+// irrational for rational x > 0, so that this happens with probability 1, and no rounding enters the result. (Canonne,
+// Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 1, draws the series term by term instead, with the same law.)
 
 struct Fraction {
     Natural p, q;
@@ -126,11 +126,12 @@ struct Fraction {
 // Whether U < e^-(p/q), given the first word of U.
 bool is_below_exp(WordSource& words, std::uint64_t first, const Fraction& x);
 
-// x to within absolute_error, and a function that gives it exactly. The error is below 1 wherever e^-x > 2^-64.
+// Draws a variable of probability e^-x from x with an absolute error and a function `exact` that returns x exactly. The
+// error is below 1 wherever e^-x > 2^-64.
 template <class Exact>
 bool bernoulli_exp(WordSource& words, double x, double absolute_error, const Exact& exact) {
     const std::uint64_t word = words.next64();
-    const auto u = static_cast<double>(word);  // relative error 2^-53, as have lane_exp (3u) and what follows
+    const auto u = static_cast<double>(word);  // relative error 2^-53; lane_exp has 3u
     const double e = lane_exp(-x) * 0x1p64;
     const double margin = e * (2.0 * absolute_error + 0x1p-49) + 4.0;
     if (u < e - margin) return true;
@@ -142,14 +143,14 @@ bool bernoulli_exp(WordSource& words, double x, double absolute_error, const Exa
 //
 // Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2, for any scale and any modulus t >= 1; here t is the
 // power of two next to the scale, so that uniform integers below it are bits. |y| = r + t v: r is uniform below t and
-// accepted with probability e^(-r / scale), v is the number of successes of probability e^(-t / scale), and of the sign
-// (minus, 0) is rejected. The Bernoulli variables are exact, the scale is the rational number
-// that the double is. (v beyond 2^20, of probability below e^-700000, would leave 64 bits.)
+// accepted with probability e^(-r / scale), v is the number of successes of probability e^(-t / scale), and the
+// combination of minus and 0 is rejected. The Bernoulli variables are exact; the scale is the rational number that the
+// double represents. (v beyond 2^20, of probability below e^-700000, would exceed 64 bits.)
 
 constexpr double kSmallestScale = 0x1p-20;
 constexpr double kLargestScale = 0x1p40;
 
-// A scale as the rational number it is, and the power of two next to it, at least 1.
+// A scale as an exact rational number, and the power of two next to it, at least 1.
 struct ExactScale {
     explicit ExactScale(double scale) noexcept;
 
@@ -173,10 +174,10 @@ private:
 // The discrete Gaussian on the integers, of mass proportional to e^(-y^2 / (2 sigma^2)), sampled exactly.
 //
 // Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 3: y from the discrete Laplace law of mass proportional to
-// e^(-|y|/t), accepted with probability e^-g, g = (|y| - sigma^2/t)^2 / (2 sigma^2). Any t > 0 gives the law; here it
-// is the power of two next to sigma, at least 1, so that a quotient by t is exact. Proposals and
-// their acceptance are exact, sigma is the rational number that the double is: the law of the output is the discrete
-// Gaussian itself for every sigma in [kSmallestScale, kLargestScale].
+// e^(-|y|/t), accepted with probability e^-g, g = (|y| - sigma^2/t)^2 / (2 sigma^2). Any t > 0 gives the law; here t is
+// the power of two next to sigma, at least 1, so that a quotient by t is exact. Proposals and their acceptance are
+// exact, and sigma is the rational number that the double represents: the law of the output is the discrete Gaussian
+// itself for every sigma in [kSmallestScale, kLargestScale].
 
 class DiscreteGaussian {
 public:

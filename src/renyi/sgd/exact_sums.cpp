@@ -12,7 +12,7 @@ namespace renyi {
 
 namespace {
 
-// x + 3 2^51 has the rounded x in its low bits.
+// The low bits of x + 3 2^51 are those of the rounded x.
 template <class Real>
 RENYI_INLINE bool add_row(const Real* __restrict row, double factor, double inverse_spacing,
                           std::int64_t* __restrict sum, std::size_t count) noexcept {
@@ -109,7 +109,7 @@ RENYI_MULTIVERSION void add_times(const Times<double>& times, std::size_t first,
     add(times, first, n, weight, shift, sum);
 }
 
-// body(token, its times), for each token of a record.
+// Calls body(token, its times) for each token of a record.
 template <class In, class Body>
 void for_tokens(const Lookups& task, std::size_t row, const Body& body) {
     const std::int64_t* const tokens = task.tokens + row * task.times;
@@ -136,7 +136,7 @@ void square_rows(const Lookups& task, double* squares) noexcept {
     });
 }
 
-// Every thread has its own columns, and takes all rows.
+// Every thread has its own columns, and processes all rows.
 template <class In>
 void add_rows(const Lookups& task, const double* weights, double spacing, double* sum) noexcept {
     const double shift = 0x1.8p52 * spacing;

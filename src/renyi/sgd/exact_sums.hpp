@@ -1,4 +1,4 @@
-// Sums without rounding in the additions, beside those of clipping.hpp: rows on a grid of integers, and gradients of an
+// Further sums without rounding in the additions, beside clipping.hpp: rows on an integer grid, and gradients of an
 // embedding.
 #pragma once
 
@@ -12,41 +12,41 @@ namespace renyi {
 // Sums of rows on a grid: every entry of every row, times the row's factor, is rounded to the nearest multiple of the
 // spacing, ties to even, before it is added, so the sum is an exact integer vector in units of the spacing.
 //
-// A row of exact norm at most C arrives with norm at most C (1 + 2^-53) + sqrt(D) spacing / 2: the product is rounded
-// once (in double), the grid moves each of the D entries by at most half a spacing. The spacing is a power of two, so
-// that dividing by it is exact.
+// A row of exact norm at most C is added with norm at most C (1 + 2^-53) + sqrt(D) spacing / 2: the product is rounded
+// once (in double), and the grid moves each of the D entries by at most half a spacing. The spacing is a power of two,
+// so that dividing by it is exact.
 
 // sum[j] += sum over i of round(factors[i] rows[i][j] / spacing), inverse_spacing a power of two. Rows of factor 0 are
-// not read. False where an entry is not finite or 2^50 spacings or more: the sum is then not valid.
+// not read. Returns false if an entry is not finite or is 2^50 spacings or more: the sum is then not valid.
 template <class Real>
 bool add_to_grid(const Real* rows, const double* factors, std::size_t count, std::size_t dimension,
                  double inverse_spacing, std::int64_t* sum, int threads) noexcept;
 
-// Gradients of an embedding, without a table for each record.
+// Sums of the gradients of an embedding, without a table for each record.
 //
-// A record looks up T rows of a table; where two tokens are the same their gradients add up. A record's gradient is
+// A record looks up T rows of a table; gradients of equal tokens add up. The gradient of a record is
 //     row v = sum of g_t over the t with token_t = v, in double precision, t ascending,
-// so these numbers depend on the record alone; norm and sum are those of these numbers.
+// so these numbers depend on the record alone; norms and sums are computed from them.
 //
-// Norm: the squares of row v, column j, go to lane j mod kLookupLanes, which are joined pairwise: at most
+// Norm: the square of row v, column j, goes to lane j mod kLookupLanes; the lanes are added pairwise: at most
 // T ceil(columns / kLookupLanes) + 6 roundings on any path.
-// Sum: w x, rounded to double and then to a multiple of the spacing, as rows.hpp does it: shift is 3/2 2^52 g.
+// Sum: w x is rounded to double and then to a multiple of the spacing, as in rows.hpp: shift is 3/2 2^52 g.
 
 constexpr std::size_t kLookupLanes = 16;
 
 struct Lookups {
     std::size_t rows = 0, times = 0, columns = 0;
-    const std::int64_t* tokens = nullptr;  // rows x times, each a row of the table
-    const std::int64_t* order = nullptr;   // of the times of each row: tokens ascending, equal ones as they come
+    const std::int64_t* tokens = nullptr;  // rows x times, each the number of a row of the table
+    const std::int64_t* order = nullptr;   // stable order of the times of each row by ascending token
     const void* gradients = nullptr;       // rows x times x columns, contiguous
     Element element = Element::single;     // single or twice
     std::size_t threads = 1;
 };
 
-// Of every row: the squared norm. Infinite or NaN where an element is, or where doubles overflow.
+// Computes the squared norm of every row; infinite or NaN where an element is, or where doubles overflow.
 void lookup_squares(const Lookups& task, double* squares) noexcept;
 
-// sum[v] += w row v, for all rows in their order; those of weight 0 are not read.
+// sum[v] += w row v, for all rows in their order; rows of weight 0 are not read.
 void add_lookups(const Lookups& task, const double* weights, double spacing, double* sum) noexcept;
 
 }  // namespace renyi

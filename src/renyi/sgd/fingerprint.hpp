@@ -1,8 +1,8 @@
-// A number that changes when memory does: not secure against adversaries, who can choose collisions.
+// A non-cryptographic hash that detects changes of memory: adversaries can construct collisions.
 //
 // Every word goes to one of kFingerprintLanes lanes, p = (lane xor word) odd, lane <- p xor p >> 32. Each such map
-// is one to one in the word and in the lane, and so is the way in which lanes are joined: a change of one word is
-// always detected, and other changes that do not depend on the function are missed once in 2^64.
+// is injective in the word and in the lane, and so is the combination of the lanes: a change of one word is always
+// detected, and other changes that do not depend on the function are missed with probability 2^-64.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ constexpr std::size_t kFingerprintLanes = 8;
 
 namespace detail {
 
-// The odd number is the golden ratio's, 2^64 / phi.
+// The odd number is 2^64 / phi, phi the golden ratio.
 inline std::uint64_t mixed(std::uint64_t lane, std::uint64_t word) noexcept {
     const std::uint64_t product = (lane ^ word) * 0x9e3779b97f4a7c15u;
     return product ^ (product >> 32);

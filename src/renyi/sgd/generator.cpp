@@ -18,7 +18,7 @@ namespace renyi {
 
 namespace {
 
-// One word on a page that the kernel zeroes in every child, also of a fork that calls no handlers.
+// Returns a word on a page that the kernel zeroes in every child, even after a fork that calls no handlers.
 std::atomic<std::uint64_t>* wiped_word() noexcept {
 #ifdef MADV_WIPEONFORK
     const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -30,13 +30,15 @@ std::atomic<std::uint64_t>* wiped_word() noexcept {
     return nullptr;
 }
 
-// One in a process. The mutex is held across every fork, so that no child inherits it locked; forks are counted.
+// Detects forks; one object per process. The mutex is held across every fork, so that no child inherits it locked;
+// forks are counted.
 struct ForkWatch {
     std::mutex mutex;
     std::atomic<std::uint64_t> forks{0};
     std::atomic<std::uint64_t>* const word = wiped_word();
 
-    // Differs between a process and its children: a load, or where nothing wipes pages a system call.
+    // Returns a number that differs between a process and its children, by a load, or by a system call where the kernel
+    // wipes no pages.
     std::uint64_t mark() noexcept {
         if (word == nullptr) return forks.load() << 32 | static_cast<std::uint32_t>(getpid());
         std::uint64_t known = word->load();

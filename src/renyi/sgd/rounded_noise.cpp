@@ -25,7 +25,7 @@ Natural FixedPoint::from(const Natural& integer, std::size_t fraction_bits) cons
                                   : integer.divided_by_power_of_two(fraction_bits - bits_);
 }
 
-// sum 2^-n / n: one unit is lost at most in each of `bits` terms, and half a unit in all that follow.
+// sum 2^-n / n: at most one unit is lost in each of `bits` terms, and half a unit in all later terms together.
 Natural FixedPoint::log_two() const {
     Natural sum, power = power_of_two(bits_);
     for (std::uint32_t n = 1; !power.is_zero(); ++n) {
@@ -36,11 +36,11 @@ Natural FixedPoint::log_two() const {
 }
 
 // a = 2^l m, 1/2 <= m < 1: -log = (a_bits - l) log 2 + sum (1 - m)^n / n. With 1 - m <= 1/2 a power is less than 2
-// units too small, its term less than 3, and the terms vanish after `bits`; those left out are below 1 unit together.
-// So everything computed is too small, by less than 3 bits + 2 + (a_bits - l) (bits + 1).
+// units too small, its term less than 3, and the terms vanish after `bits`; the omitted terms are below 1 unit
+// together. So the computed sum is too small, by less than 3 bits + 2 + (a_bits - l) (bits + 1).
 Enclosure FixedPoint::minus_log(const Natural& a, std::size_t a_bits) const {
     const std::size_t length = a.bits();
-    if (length > a_bits) return {};                           // of 1
+    if (length > a_bits) return {};                           // -log 1
     const Natural x = power_of_two(bits_) - from(a, length);  // exact: length <= bits
     const std::size_t k = a_bits - length;
     Natural sum = log_two() * Natural(k), power = x;
@@ -60,7 +60,7 @@ Natural FixedPoint::root_below(const Natural& x) const {
 }
 
 // 1/n - 1/(3 n^3) + ...: a power is less than 2 units too small, a term less than 3; for n >= 5 there are fewer than
-// bits/4 terms, and what is left out is below 1 unit.
+// bits/4 terms, and the omitted terms are below 1 unit.
 Natural FixedPoint::arctangent(std::uint32_t n) const {
     Natural plus, minus, power = power_of_two(bits_).divided_by(n);
     for (std::uint32_t i = 0; !power.is_zero(); ++i, power = power.divided_by(n * n))
@@ -71,9 +71,9 @@ Natural FixedPoint::arctangent(std::uint32_t n) const {
 // Machin: pi/2 = 8 arctan(1/5) - 2 arctan(1/239). Error below 10 (3 bits/4 + 4) <= 20 bits for bits >= 8.
 Natural FixedPoint::half_pi() const { return arctangent(5) * Natural(8) - arctangent(239) * Natural(2); }
 
-// t <= 0.8 is within 20 bits + 1 units, so are cosine and sine by it. Taylor's terms t^n/n! from one another are too
-// small by e_n <= (0.8 e_(n-1) + 1)/n + 1 < 3 units, there are fewer than `bits`, and what is left out is below 1 unit:
-// 3 bits + 1 more.
+// t <= 0.8 has an error of 20 bits + 1 units, which moves cosine and sine as much. Taylor's terms t^n/n!, each computed
+// from the previous one, are too small by e_n <= (0.8 e_(n-1) + 1)/n + 1 < 3 units, there are fewer than `bits`, and
+// the omitted terms are below 1 unit: 3 bits + 1 more.
 FixedPoint::Circle FixedPoint::circle(const Natural& x) const {
     const Natural t = times(half_pi(), x);
     Natural even_plus, even_minus, odd_plus, odd_minus, term = power_of_two(bits_);
@@ -89,11 +89,11 @@ namespace {
 // The sign of a number and the function of its angle, from the bits of the uniform numbers.
 struct Branch {
     bool negative, sine;
-    int radial_bits;  // of the first word
+    int radial_bits;  // bits of the first word
     std::uint32_t radial;
 };
 
-// Turned and mirrored as by point_of: two leading bits of the angle, and the sign of the rest where it is a sine.
+// Turns and mirrors as point_of does: by the two leading bits of the angle, and the sign of the rest for a sine.
 Branch branch_of(const FirstBits& first) noexcept {
     if (first.law == NoiseLaw::laplace) return {first.radial >> 31 != 0, false, 31, first.radial & 0x7fffffffu};
     const bool mirrored = first.angular >> 31 != 0, swapped = (first.angular >> 30 & 1) != 0;
@@ -101,7 +101,7 @@ Branch branch_of(const FirstBits& first) noexcept {
     return {sine ? (first.angular >> 29 & 1) != 0 : mirrored, sine, 32, first.radial};
 }
 
-class MoreBits {  // alternately for the radius and the angle, in the order of the stream
+class MoreBits {  // further words, alternately for the radius and the angle, in the order of the stream
 public:
     MoreBits(NoiseLaw law, FewWords& source) noexcept : law_(law), source_(source) {}
     void draw() noexcept {
@@ -115,8 +115,8 @@ private:
     FewWords& source_;
 };
 
-// -log of the middle of the cell, to 8u: v in two roundings or less, its half-cell below 2^-55 of it as v >= 2^-40,
-// 1.45 times that in the logarithm, and lane_log and lane_log1p within 3u. NaN for smaller v.
+// -log of the middle of the cell, with an error of 8u: v has at most two roundings, its half-cell is below 2^-55 of it
+// as v >= 2^-40, 1.45 times that in the logarithm, and lane_log and lane_log1p have errors of 3u. NaN for smaller v.
 double double_exponential(std::uint32_t high, int bits, std::uint64_t low) noexcept {
     const bool flipped = (high >> (bits - 1)) != 0;
     const std::uint64_t mask = std::uint64_t{0} - static_cast<std::uint64_t>(flipped);
@@ -126,8 +126,8 @@ double double_exponential(std::uint32_t high, int bits, std::uint64_t low) noexc
     return flipped ? -lane_log1p(-v) : -lane_log(v);
 }
 
-// Cosine or magnitude of the sine of the middle of the cell, half of which is below 2^-61: within 4u. Of the rest of
-// the angle 30 bits are in the first word and 64 in the next, all of them one number in two's complement.
+// Cosine or magnitude of the sine at the middle of the cell, whose half-width is below 2^-61, with an error of 4u. The
+// rest of the angle has 30 bits in the first word and 64 in the next, which are one number in two's complement.
 double double_circle(std::uint32_t word, std::uint64_t low, bool sine) noexcept {
     const auto r = static_cast<double>(static_cast<std::int32_t>(word << 2));
     const double t = (r + (static_cast<double>(low >> 32) + 0.5) * 0x1p-30) * (std::numbers::pi * 0x1p-33);
@@ -141,9 +141,9 @@ double double_circle(std::uint32_t word, std::uint64_t low, bool sine) noexcept 
     return sine ? std::fabs(t + t * z * s) : 1.0 + (z2 * c - 0.5 * z);
 }
 
-// Whether double precision decides, and for which integer. The magnitude of X is off by at most (8u/2 + 4u + 2u) R <
-// 10u R, or 8u E; multiplied and added, y by 12u ratio R + u |y|, |y| <= ratio R + 1/2: below 2^-48 (ratio R + 1)
-// together.
+// Returns whether double precision decides, and sets the integer. The magnitude of X has an error of at most
+// (8u/2 + 4u + 2u) R < 10u R, or 8u E; after multiplication and addition y has one of 12u ratio R + u |y|, |y| <=
+// ratio R + 1/2: below 2^-48 (ratio R + 1) together.
 bool double_decides(const FirstBits& first, const Branch& branch, const LatticeSum& sum, const MoreBits& words,
                     std::int64_t& nearest) noexcept {
     const double e = double_exponential(branch.radial, branch.radial_bits, words.radial);
@@ -168,7 +168,7 @@ struct Cells {
     }
 };
 
-// |X| of unit scale. bits is that of the fixed-point numbers.
+// Encloses |X| of unit scale. `bits`: the fraction bits of the fixed-point numbers.
 Enclosure magnitude_of(NoiseLaw law, const Cells& cells, bool sine, std::size_t bits) {
     const FixedPoint fixed(bits);
     const Natural one(1);
@@ -187,8 +187,8 @@ Enclosure magnitude_of(NoiseLaw law, const Cells& cells, bool sine, std::size_t 
     return {fixed.times(below, low), fixed.times(above, value + error) + one};
 }
 
-// fraction + 1/2 + 2^60 + sign ratio X, rounded down, if both ends of X agree. What ratio X must not reach is 2^60:
-// bits that would lead there are all 0 for longer than 2^80.
+// Computes fraction + 1/2 + 2^60 + sign ratio X, rounded down, and returns whether both ends of X agree. ratio X must
+// stay below 2^60: to reach it, more than 2^80 bits would have to be 0.
 bool fixed_point_decides(const LatticeSum& sum, bool negative, const Enclosure& x, std::size_t bits,
                          std::int64_t& nearest) {
     const FixedPoint fixed(bits);
@@ -255,9 +255,9 @@ struct Variates {
 
 constexpr float kLeastV = 0x1p-12f, kInfinity = std::numeric_limits<float>::infinity();
 
-// Gaussian, reach = R: of (1) 3u by the radius, 2u by the point, 1u by their product; half the cell of U moves R by
-// 2^-33 / (v R) < 0.5u R where U < 1/2, otherwise by 2^-33 / ((1 - v) R) <= 2^-26.5 as R >= 2^-5.5; that of the angle
-// by 2^-30.3 R.
+// Gaussian noise, reach = R. In (1) the radius makes 3u, the point 2u, their product 1u; half the cell of U moves R by
+// 2^-33 / (v R) < 0.5u R where U < 1/2, otherwise by 2^-33 / ((1 - v) R) <= 2^-26.5 as R >= 2^-5.5; half the cell of
+// the angle moves it by 2^-30.3 R.
 RENYI_MULTIVERSION void gaussian_variates(const std::uint32_t* __restrict words, Variates& variates) noexcept {
     float* __restrict x = variates.x;
     float* __restrict reach = variates.reach;
@@ -271,8 +271,8 @@ RENYI_MULTIVERSION void gaussian_variates(const std::uint32_t* __restrict words,
     }
 }
 
-// Laplace, reach = E: 4.4u, and of a cell of two units the middle is computed half a unit off, so that E moves by
-// 1.5 2^-32 / v < 3u E where W < 1/2, otherwise by 1.5 2^-31 at most.
+// Laplace noise, reach = E. The error is 4.4u, and the computed middle of a cell of two units is half a unit off, so
+// that E moves by 1.5 2^-32 / v < 3u E where W < 1/2, otherwise by 1.5 2^-31 at most.
 RENYI_MULTIVERSION void laplace_variates(const std::uint32_t* __restrict words, Variates& variates) noexcept {
     float* __restrict x = variates.x;
     float* __restrict reach = variates.reach;
@@ -283,9 +283,9 @@ RENYI_MULTIVERSION void laplace_variates(const std::uint32_t* __restrict words, 
     }
 }
 
-// A lattice for the kernels, which compute y = fraction + ratio x in single precision, with n + fraction the
-// number in spacings. Rounding of ratio, product and sum adds 3u (ratio reach + 1) to (1), that of the fraction 2^-26,
-// that of the comparison 2^-25 and 4u of its right side. All this is below ratio (11u reach + 2^-26), as ratio >= 2^9.
+// The lattice for the kernels, which compute y = fraction + ratio x in single precision, with n + fraction the number
+// in spacings. Rounding of ratio, product and sum adds 3u (ratio reach + 1) to (1), that of the fraction 2^-26, that of
+// the comparison 2^-25 and 4u of its right side. The total is below ratio (11u reach + 2^-26), as ratio >= 2^9.
 template <class Real>
 struct Step {
     explicit Step(const NoiseLattice& lattice) noexcept
@@ -334,7 +334,7 @@ public:
     NoiseAdder(NoiseLaw law, const ChaChaStream& stream, const NoiseLattice& lattice) noexcept
         : law_(law), stream_(stream), lattice_(lattice), step_(lattice) {}
 
-    // Up to kChunk numbers by the words of the groups from `first` on.
+    // Adds noise to up to kChunk numbers, from the words of the groups from `first` on.
     Undecided add(std::uint64_t first, Real* numbers, std::size_t count) const {
         alignas(64) std::uint32_t words[kChunk];
         alignas(64) std::uint8_t open[kChunk];

@@ -18,8 +18,8 @@ RENYI_INLINE double widen(double x) noexcept { return x; }
 RENYI_INLINE float widen(float x) noexcept { return x; }
 RENYI_INLINE float widen(Brain x) noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(x.bits) << 16); }
 
-// Binary16 to binary32 by moving the bits: exponents shift by 112, subnormals are normalised by a subtraction, the
-// largest exponent stays the largest.
+// Converts binary16 to binary32 by moving the bits: exponents shift by 112, subnormals are normalised by a subtraction,
+// the largest exponent stays the largest.
 RENYI_INLINE float widen(Half x) noexcept {
     constexpr std::uint32_t kTop = 0x7c00u << 13, kShift = 112u << 23, kLeast = 113u << 23;
     const std::uint32_t magnitude = (x.bits & 0x7fffu) << 13;
@@ -38,8 +38,8 @@ RENYI_INLINE double joined(double* lanes) noexcept {
     return lanes[0];
 }
 
-// A compiler that knows parts to lie side by side loads them at once and shuffles them apart, which takes longer than
-// to convert each from memory.
+// Hides from the compiler that parts are adjacent: otherwise it loads them at once and shuffles them apart, which takes
+// longer than converting each from memory.
 template <class In>
 RENYI_INLINE const In* unrelated(const In* row) noexcept {
 #if defined(__GNUC__)
@@ -48,7 +48,8 @@ RENYI_INLINE const In* unrelated(const In* row) noexcept {
     return row;
 }
 
-// Singles Width at a time. Squares of halves and singles are exact in double: fused or not, the bits are the same.
+// Adds the squares of kSumLanes elements, of singles `Width` at a time. Squares of halves and singles are exact in
+// double: fused or not, the bits are the same.
 template <std::size_t Width, bool Fused, class In>
 RENYI_INLINE void add_squares(double* __restrict lanes, const In* __restrict row) noexcept {
     constexpr std::size_t kStep = std::is_same_v<In, float> ? Width : kSumLanes;
@@ -100,7 +101,7 @@ RENYI_INLINE double largest_of(const In* __restrict row, std::size_t n) noexcept
     return most;
 }
 
-// To a multiple of the unit in the last place of shift, or not at all where that is 0.
+// Rounds to a multiple of the unit in the last place of shift; does not round where shift is 0.
 RENYI_INLINE double rounded(double product, double shift) noexcept { return (product + shift) - shift; }
 RENYI_INLINE float rounded(float product, double) noexcept { return product; }
 
@@ -149,11 +150,11 @@ RENYI_INLINE void add_scaled_of(Sum* __restrict sum, const In* __restrict row, d
 
 }  // namespace
 
-// What the table points to: one function a pair of types, since only functions, not templates, are cloned.
+// The functions of the table: one for each pair of types, since only functions, not templates, are cloned.
 namespace row_kernel {
 
-// One body for each width of registers, so not by target_clones, which compiles one body three times. They are called,
-// never pointed to: unoptimised, GCC would not choose between them.
+// Each register width has its own body, so target_clones, which compiles one body three times, is not used. The bodies
+// are called, never pointed to: without optimisation GCC would not choose between them.
 #if defined(RENYI_HAS_CLONES)
 #define RENYI_EACH_WIDTH(body, ...)                                                                             \
     __attribute__((target("arch=x86-64-v4"))) body(8, true, __VA_ARGS__)                                        \
@@ -251,14 +252,14 @@ RowArray::RowArray(const void* from, Element kind, std::ptrdiff_t row_step, cons
 
 namespace {
 
-// `count` elements `step` bytes apart, side by side.
+// Copies `count` elements, `step` bytes apart, to contiguous memory.
 template <class Bits>
 void pack(const char* from, std::ptrdiff_t step, std::size_t count, char* to) noexcept {
     for (const char* const end = to + count * sizeof(Bits); to != end; to += sizeof(Bits), from += step)
         std::memcpy(to, from, sizeof(Bits));
 }
 
-// The lines of memory of some rows, where they lie closer than elements.
+// Prefetches the cache lines of some rows that lie closer than elements.
 void fetch(const char* from, std::ptrdiff_t row_step, std::size_t rows) noexcept {
 #if defined(__GNUC__)
     const std::ptrdiff_t bytes = std::abs(row_step) * static_cast<std::ptrdiff_t>(rows);
@@ -269,7 +270,8 @@ void fetch(const char* from, std::ptrdiff_t row_step, std::size_t rows) noexcept
 
 constexpr std::size_t kSquare = 4;
 
-// A square of elements that lie side by side across rows, to rows of elements side by side. False where it is not done.
+// Transposes a square of elements that are adjacent across rows to rows of adjacent elements. Returns false where this
+// is not supported.
 template <class Bits>
 bool transposes(const char* from, std::ptrdiff_t step, char* to) noexcept {
 #if defined(__has_builtin)
@@ -294,8 +296,8 @@ bool transposes(const char* from, std::ptrdiff_t step, char* to) noexcept {
     return false;
 }
 
-// A run along the innermost axis: `count` elements a stride apart, of every row. Where rows lie closer than elements,
-// a few elements of all rows at a time, while the next few are fetched.
+// Gathers a run along the innermost axis: `count` elements of every row, a stride apart. Where rows lie closer than
+// elements, it gathers a few elements of all rows at a time, while the next few are prefetched.
 template <class Bits>
 void gather_run(const RowArray& array, const char* from, std::size_t rows, std::size_t count, char* to) noexcept {
     const std::ptrdiff_t step = array.strides.empty() ? 0 : array.strides.back();
@@ -303,7 +305,7 @@ void gather_run(const RowArray& array, const char* from, std::size_t rows, std::
     const auto at = [&](std::size_t r, std::size_t j) {
         return from + static_cast<std::ptrdiff_t>(r) * row_step + static_cast<std::ptrdiff_t>(j) * step;
     };
-    if (!array.rows_are_close) return pack<Bits>(from, step, count, to);  // of the only row
+    if (!array.rows_are_close) return pack<Bits>(from, step, count, to);  // there is only one row
     const bool adjacent = row_step == sizeof(Bits);
     for (std::size_t j = 0; j < count; j += kSquare) {
         const std::size_t now = std::min(kSquare, count - j), next = std::min(kSquare, count - j - now);
@@ -321,7 +323,7 @@ void gather_as(const RowArray& array, std::size_t row, std::size_t rows, std::si
                char* scratch) {
     const std::size_t inner = array.shape.empty() ? 1 : array.shape.back();
     while (n != 0) {
-        // Where the index `first` is, axis by axis from the last.
+        // The address of index `first`, axis by axis from the last.
         const char* from = array.data + static_cast<std::ptrdiff_t>(row) * array.row_stride;
         std::size_t rest = first;
         for (std::size_t axis = array.shape.size(); axis-- > 0; rest /= array.shape[axis])
@@ -336,7 +338,8 @@ void gather_as(const RowArray& array, std::size_t row, std::size_t rows, std::si
 
 void gather(const RowArray& array, std::size_t row, std::size_t rows, std::size_t first, std::size_t n,
             char* scratch) noexcept {
-    // Rows that lie far apart one after the other: their lines of memory stay in the first-level cache meanwhile.
+    // Rows that lie far apart are gathered one after the other, so that their cache lines stay in the first-level
+    // cache.
     const std::size_t some = array.rows_are_close ? rows : 1;
     for (std::size_t r = 0; r < rows; r += some) {
         char* const to = scratch + r * kGatherPitch;

@@ -1,9 +1,9 @@
-// Rows of arrays of any strides, as tiles of contiguous memory, and the loops over a tile: sums of squares, and rows
-// added to a sum with a factor.
+// Rows of arrays with any strides, as tiles of contiguous memory, and the loops over a tile: sums of squares, and sums
+// of rows times a factor.
 //
-// Squares are summed in double: those of half, brain and single precision are exact there and neither overflow nor
-// underflow. A sum has kSumLanes lanes, element j in lane j mod kSumLanes, joined pairwise: the bits do not depend on
-// the instruction set, nor on where in memory a tile lies.
+// Squares are summed in double: squares of half, brain and single precision are exact there and neither overflow nor
+// underflow. A sum has kSumLanes lanes, element j in lane j mod kSumLanes, which are added pairwise: the bits do not
+// depend on the instruction set or on the address of a tile.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,15 @@ constexpr std::size_t size_of(Element element) noexcept {
     return element == Element::brain ? 2 : std::size_t{2} << static_cast<int>(element);
 }
 
-// Every product is rounded to the precision of `sum` (of doubles first to double), then added. To a sum in double
-// precision it is first rounded once more, to a multiple of g, ties to even: shift is 3/2 2^52 g, adding which brings a
-// product below 2^51 g in magnitude next to where doubles are the multiples of g. With shift 0 it is not.
+// Every product is rounded to the precision of `sum` (products of doubles first to double), then added. Before it is
+// added to a sum in double precision, it is rounded once more to a multiple of g, ties to even: shift is 3/2 2^52 g,
+// and adding it to a product below 2^51 g in magnitude gives a range where the doubles are the multiples of g. With
+// shift 0 it is not rounded again.
 struct RowKernels {
     double (*sum_squares)(const void* row, std::size_t n);
     // The sum of ((double)x scale)^2.
     double (*sum_squares_scaled)(const void* row, std::size_t n, double scale);
-    // The largest |x|; infinite or NaN where an element is.
+    // The largest |x|; infinite or NaN if an element is.
     double (*largest)(const void* row, std::size_t n);
     // sum += factors[r] rows[r], r from 0 to count - 1 < kRowsAtOnce: each element of the sum is read and written once.
     // The factors must be numbers of the sum's precision.
@@ -50,7 +51,7 @@ struct RowKernels {
     void (*add_scaled)(void* sum, const void* row, double factor, double scale, double shift, std::size_t n);
 };
 
-// For rows of `element` and a sum in single (`wide_sum` false) or double precision.
+// Returns the kernels for rows of `element` and a sum in single (`wide_sum` false) or double precision.
 const RowKernels& row_kernels(Element element, bool wide_sum) noexcept;
 
 // total += part, n elements.
@@ -62,14 +63,14 @@ struct RowArray {
     const char* data = nullptr;
     Element element = Element::single;
     std::ptrdiff_t row_stride = 0;
-    std::vector<std::size_t> shape;  // inner axes, none of length 1, adjacent ones joined where they can be
+    std::vector<std::size_t> shape;  // inner axes, without those of length 1; adjacent axes are merged where possible
     std::vector<std::ptrdiff_t> strides;
     std::size_t size = 1;  // elements of a row
     bool contiguous = true;
-    bool rows_are_close = false;  // closer than elements, as in Fortran order
+    bool rows_are_close = false;  // whether rows are closer than elements, as in Fortran order
 
     RowArray() = default;
-    // aligned: every element may be read in place.
+    // aligned: whether every element may be read in place.
     RowArray(const void* data, Element element, std::ptrdiff_t row_stride, const std::vector<std::size_t>& shape,
              const std::vector<std::ptrdiff_t>& strides, bool aligned);
 
@@ -80,9 +81,9 @@ struct RowArray {
     std::size_t bytes_of_row() const noexcept { return size * size_of(element); }
 };
 
-// How many rows that are close are gathered together, so that a line of memory across them is read once.
+// The number of close rows that are gathered together, so that a cache line across them is read once.
 constexpr std::size_t kGatheredRows = 64;
-// Between gathered rows: not a multiple of the page, which puts all of them into the same set of the cache.
+// The distance of gathered rows in bytes: not a multiple of the page size, which would map all to the same cache set.
 constexpr std::size_t kGatherPitch = kTile * sizeof(double) + 128;
 
 // Rows of a tile, `pitch` bytes apart.
@@ -91,7 +92,7 @@ struct TileRows {
     std::ptrdiff_t pitch;
 };
 
-// Tiles where they are, or gathered in memory of its own, until the next.
+// Returns tiles in place, or gathered in its own memory, where they are valid until the next call.
 class RowReader {
 public:
     explicit RowReader(bool gathers) : scratch_(gathers ? kGatheredRows * kGatherPitch : 0) {}

@@ -13,7 +13,7 @@ namespace renyi {
 
 namespace {
 
-// -log(1 - v) for 0 < v <= 1/2, or v < 1 exact in double: relative error 2^-72.
+// -log(1 - v) for 0 < v <= 1/2, or for v < 1 exact in double. The relative error is 2^-72.
 DoubleDouble minus_log1m(DoubleDouble v) noexcept {
     if (v.hi > 0x1p-7) return -log_dd(-v + 1.0);  // absolute error 2^-79
     DoubleDouble sum{1.0 / 16, 0.0};              // v + v^2/2 + ... + v^16/16, truncated at v^17/17 < 2^-116 v
@@ -51,11 +51,11 @@ class Gaps {
 public:
     explicit Gaps(double rate) noexcept : wide_(minus_log1m({rate, 0.0})), c_(wide_.hi) {}
 
-    // Records passed over before the next member: an integer, or more than any population.
+    // Returns the number of records skipped before the next member, or more than any population.
     double next(WordSource& words) const noexcept {
         const WideUniform u(words);
         const double gap = u.exponential() / c_;
-        // Relative error of the logarithm 4u, of c and of the division 1u each: 2^-50 in all.
+        // The relative errors are 4u for the logarithm, u for c and u for the division: 2^-50 in total.
         const double below = std::floor(gap * lowered(14));
         if (below == std::floor(gap * raised(14)) || !(gap < 0x1p54)) return below;
         const DoubleDouble exact = u.wide_exponential() / wide_;
@@ -95,7 +95,7 @@ std::vector<std::int64_t> choose(WordSource& words, std::int64_t population, std
     const auto draw = [&](std::int64_t last) {
         return static_cast<std::int64_t>(words.below(static_cast<std::uint64_t>(last) + 1));
     };
-    if (size > population / 32) {  // a bit for every record is less than a table of the members
+    if (size > population / 32) {  // a bit per record takes less memory than a table of the members
         std::vector<std::uint64_t> taken(static_cast<std::size_t>(population / 64 + 1));
         const auto take = [&](std::int64_t i) {
             std::uint64_t& word = taken[static_cast<std::size_t>(i / 64)];

@@ -1,4 +1,4 @@
-// Teams of threads, and the floating-point environment that they compute in.
+// Teams of threads, and their floating-point environment.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace renyi {
 
-// A team ends with its task: there is no pool that a fork could break. Calls prepare(size) once and then body(rank,
-// size) on each of `size` threads, rank 0 being the caller's. size is `wanted`, or less where the system gives no more
-// threads. Neither may throw.
+// Calls prepare(size) once and then body(rank, size) on each of `size` threads, of which the caller is rank 0. size is
+// `wanted`, or less where the system has no more threads. Neither function may throw. A team ends with its task: there
+// is no pool that a fork could break.
 template <class Prepare, class Body>
 void run_team(std::size_t wanted, const Prepare& prepare, const Body& body) {
     if (wanted <= 1) {
@@ -42,11 +42,11 @@ void run_team(std::size_t wanted, const Prepare& prepare, const Body& body) {
     for (std::thread& thread : others) thread.join();
 }
 
-// IEEE-754 arithmetic within a scope, whatever the process has set.
+// Sets IEEE-754 arithmetic within a scope, for any setting of the process.
 //
-// Rounding to nearest and gradual underflow are what the proofs in clipping.hpp assume; a library built with
-// -ffast-math, or a caller's rounding mode, is saved and restored. Exception flags raised meanwhile are dropped:
-// NumPy would report them as warnings of whatever runs next.
+// The proofs in clipping.hpp assume rounding to nearest and gradual underflow. The previous mode, from a library built
+// with -ffast-math or from a caller, is saved and restored. Exception flags raised within the scope are dropped: NumPy
+// would report them as warnings of the next operation.
 
 class IeeeMode {
 public:
@@ -62,10 +62,8 @@ private:
     std::fenv_t saved_;
 };
 
-// Contiguous shares of a range on several threads.
-
-// body(begin, end) for disjoint parts of [0, count), at most `threads` of them. Stacks of threads, which the C library
-// reuses, are wiped; the caller wipes its own.
+// Calls body(begin, end) on several threads for disjoint contiguous parts of [0, count), at most `threads` parts. The
+// stacks of threads, which the C library reuses, are wiped; the caller wipes its own.
 template <class Body>
 void parallel_for(std::size_t count, int threads, const Body& body) noexcept {
     if (count == 0) return;

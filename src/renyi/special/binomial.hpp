@@ -1,7 +1,7 @@
 // The binomial distribution and the binomial theorem: terms and tails with proven relative errors, however small.
 //
-// Factorials in double-double; the terms C(n, k) x^k y^(n-k) one by one, a first one from logarithms and its neighbours
-// by the recurrence w_{k+1} = w_k (n-k)/(k+1) x/y; tails summed from k outward.
+// Factorials are in double-double. Of the terms C(n, k) x^k y^(n-k) the first is computed from logarithms and its
+// neighbours by the recurrence w_{k+1} = w_k (n-k)/(k+1) x/y. Tails are summed from k outward.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ constexpr double kFactorials[] = {
     121645100408832000.0, 2432902008176640000.0, 51090942171709440000.0, 1124000727777607680000.0};
 
 // log n! for whole n in [0, 2^40]. Up to 22 the factorial is a double; beyond, Stirling's series, whose remainder is
-// below the first term left out, 0.0065 n^-13 < 2^-65. Absolute error <= 2^-59 + n 2^-78: that of log_dd, n times.
+// below the first term left out, 0.0065 n^-13 < 2^-65. Absolute error <= 2^-59 + n 2^-78: n times that of log_dd.
 inline DoubleDouble log_factorial(double n) noexcept {
     if (n < 23.0) return log_dd({kFactorials[static_cast<int>(n)], 0.0});
     constexpr DoubleDouble kHalfLogTwoPi{0x1.d67f1c864beb5p-1, -0x1.65b5a1b7ff5dfp-55};
@@ -28,9 +28,9 @@ inline DoubleDouble log_factorial(double n) noexcept {
     return log_dd({n, 0.0}) * (n + 0.5) + -n + kHalfLogTwoPi + series;
 }
 
-// The terms of the binomial theorem, without over- or underflow: the weights of the sums over orders that bound a
-// sampled mechanism. x = q, y = 1-q gives probabilities; x = gamma, y = 1 what sampling without replacement asks for.
-// Relative error for n <= 2^20: 2^-57 at the start, 2^-98 a step.
+// The terms of the binomial theorem, without overflow or underflow: the weights of the sums over orders that bound a
+// sampled mechanism. x = q, y = 1-q gives probabilities; x = gamma, y = 1 is for sampling without replacement.
+// Relative error for n <= 2^20: 2^-57 at the start, 2^-98 per step.
 class BinomialTerms {
 public:
     static BinomialTerms sampled(double n, double q) noexcept {  // 0 < q < 1
@@ -40,7 +40,8 @@ public:
         return {n, gamma, {1.0, 0.0}};
     }
 
-    // Of a record among `population` >= 2 in n draws: x = 1, y = population - 1, over population^n.
+    // The law of the number of times that one record among `population` >= 2 appears in n draws: x = 1,
+    // y = population - 1, divided by population^n.
     static BinomialTerms drawn(double n, double population) noexcept {
         BinomialTerms terms{n, 1.0, {population - 1.0, 0.0}};
         terms.log_order_ = terms.log_order_ - log_dd({population, 0.0}) * n;
@@ -89,22 +90,22 @@ private:
 // P[X < k] and P[X >= k] of X ~ Bin(n, q), n <= 2^40, 0 < q <= 1.
 //
 // A tail is summed from k outward, each term from its neighbour; ratios fall on the way, so that no more than r/(1 - r)
-// of the last term remains, r the last ratio. The tail on the other side of the mean is what is missing to 1, where
-// that is not small.
+// of the last term remains, r the last ratio. The tail on the other side of the mean is 1 minus this one, where the
+// difference is not small.
 struct BinomialTails {
     Certified below, from;  // P[X < k], P[X >= k]
 };
 
 namespace detail {
 
-// Of a term, with 2^-57 + n 2^-76 from the logarithms, and what `steps` of the recurrence add; rounded to a double.
+// The error of a term rounded to a double: 2^-57 + n 2^-76 from the logarithms, and that of `steps` of the recurrence.
 inline double binomial_error(double n, double steps) noexcept { return 0x1p-52 + n * 0x1p-75 + steps * 0x1p-97; }
 
 inline double to_double(const Scaled& s) noexcept {
     return std::ldexp(s.mantissa.hi, static_cast<int>(std::max(s.exponent, -5000.0)));
 }
 
-// The sum from k to 0 or to n; 0 <= k <= n.
+// The sum of the terms from k down to 0 or up to n; 0 <= k <= n.
 inline Certified binomial_sum(double n, double q, double k, bool upward) noexcept {
     const BinomialTerms terms = BinomialTerms::sampled(n, q);
     const double last = upward ? n : 0.0, step = upward ? 1.0 : -1.0;
@@ -124,7 +125,7 @@ inline Certified binomial_sum(double n, double q, double k, bool upward) noexcep
     return {to_double(sum), binomial_error(n, 2.0 * steps)};
 }
 
-// 1 - x for x <= 3/4: an error of x becomes one of 3 times as much.
+// 1 - x for x <= 3/4: the relative error of x grows by a factor 3 at most.
 inline Certified complement(Certified x) noexcept { return {1.0 - x.value, 3.0 * x.relative_error + kUnitRoundoff}; }
 
 }  // namespace detail

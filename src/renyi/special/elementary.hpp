@@ -1,10 +1,10 @@
 // exp, log, cos, sin and their cancellation-free relatives, and Lambert's W, as branch-free inline functions that
 // vectorise.
 //
-// Hot loops and kernels take these, which give the same bits everywhere; scalars beside them take the system's
-// functions under the assumption of fp/certified.hpp. Every function is a polynomial with rational (Taylor)
-// coefficients after an exact argument reduction; bounds are in units of u = 2^-53 and are checked against ball
-// arithmetic in tests/cpp/test_elementary.cpp.
+// Inner loops use these functions, which give the same bits everywhere; scalar code may use the system's functions
+// under the assumption of fp/certified.hpp. Every function is a polynomial with rational (Taylor) coefficients after an
+// exact argument reduction. Bounds are in units of u = 2^-53; tests/cpp/test_elementary.cpp checks them against ball
+// arithmetic.
 //
 //   reduce_exp   t = k log 2 + r, |r| <= 0.3467; tail = e^r - 1 - r to 3u relative (truncation r^14/14! < 2^-53 r^2/2)
 //   exp          3u   relative, |t| <= 708
@@ -34,7 +34,7 @@ constexpr double kLog2Hi = 0x1.62e42fefap-1;  // 37 bits: k * kLog2Hi is exact f
 constexpr double kLog2Lo = 0x1.cf79abc9e3b3ap-40;
 constexpr double kRoundShift = 0x1.8p52;  // adding it rounds to an integer
 
-// condition ? a : b by masking: g++ would rather split the loop body into two paths and run both.
+// condition ? a : b by masking: otherwise g++ splits the loop body into two paths and runs both.
 RENYI_INLINE double select(bool condition, double a, double b) noexcept {
     const std::uint64_t mask = std::uint64_t{0} - static_cast<std::uint64_t>(condition);
     return std::bit_cast<double>((std::bit_cast<std::uint64_t>(a) & mask) | (std::bit_cast<std::uint64_t>(b) & ~mask));
@@ -76,7 +76,7 @@ RENYI_INLINE double phi_of(ExpReduction e) noexcept {
     return ((s1 - e.k * kLog2Hi) + (s1 * e.r - e.k * kLog2Lo)) + e.scale * e.tail;
 }
 
-// Smallest argument of lane_exp that keeps the result a normal number; below it the result is 0.
+// e^t; 0 for t <= -708, so that the result is a normal number or 0.
 RENYI_INLINE double lane_exp(double t) noexcept {
     const double clamped = t > -708.0 ? t : -708.0;
     const double value = exp_of(reduce_exp(clamped));
@@ -122,7 +122,7 @@ RENYI_INLINE double log1pmx_of(LogReduction l, double x) noexcept {
 
 RENYI_INLINE double lane_log(double y) noexcept { return log_of(reduce_log(y, y - 1.0)); }
 
-// For 1 + x > 0: 1 + x is rounded, x is not.
+// log(1 + x) for 1 + x > 0: the sum is rounded, x is not.
 RENYI_INLINE double lane_log1p(double x) noexcept { return log_of(reduce_log(1.0 + x, x)); }
 
 RENYI_INLINE double lane_expm1(double t) noexcept {
@@ -197,9 +197,9 @@ RENYI_INLINE ComplexLane lane_phi(double re, double im) noexcept {
 
 // The principal Lambert W of y = e^log_y, for |log_y| <= 1e15; y is used where log_y <= 1 only.
 //
-// Two steps of Fritsch, Shafer, Crowley 1973 on z = log y - log w - w, each of fourth order. The starts are right to
-// 27 %: y/(1 + y) for y <= e, and log y - log log y + log log y/log y beyond. W(y) is y^(1/(1+W)) to first order, and z
-// carries the rounding of log y.
+// Two steps of Fritsch, Shafer, Crowley 1973 on z = log y - log w - w, each of fourth order. The starting values have
+// an error of at most 27 %: y/(1 + y) for y <= e, and log y - log log y + log log y/log y beyond. W(y) is y^(1/(1+W))
+// to first order, and z carries the rounding of log y.
 RENYI_INLINE double lane_lambert_w(double log_y, double y) noexcept {
     const double above = log_y > 1.0 ? log_y : 1.0;
     const double log_above = lane_log(above);

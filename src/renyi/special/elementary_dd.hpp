@@ -1,5 +1,5 @@
-// exp, log, expm1 and log1p in double-double, for the few scalars per evaluation whose rounding would be multiplied by
-// the order, and sums of such terms without overflow.
+// exp, log, expm1 and log1p in double-double, for the few scalars per evaluation whose rounding errors the order
+// multiplies, and sums of such terms without overflow.
 //
 //   exp_dd(a), |a| < 2^45:          2^exponent * mantissa, relative error <= 2^-80 + 2^-98 |a|; 0 below, NaN above
 //   log_dd(a), a > 0 normal:        absolute error <= 2^-79 (1 + |log a| 2^-20)
@@ -7,11 +7,11 @@
 //   expm1_dd(x), x <= 700:          absolute error: expm1_dd_error(x), below 2^-90 of the result
 //   log1p_dd(z, y), y = 1 + z > 0:  relative error <= 2^-78 for |z| < 2^-6; beyond, absolute error as of log_dd, below
 //                                   2^-72 of the result
-//   scaled_expm1(a), 0 <= a < 2^60: relative error 8u, where a > 2^46 also what the argument is off, 2^-100 a
+//   scaled_expm1(a), 0 <= a < 2^60: relative error 8u; where a > 2^46 also the error of the argument, 2^-100 a
 // exp: a = (64 k + i) log(2)/64 + r, |r| < 0.0055, e^a = 2^k 2^(i/64) e^r; e^r - 1 by its series, in double from r^4/24
 // < 2^-34 on. log: a = 2^k m, r = m c - 1 with c near 1/m from a table, |r| < 2^-6.6; log1p(r) by its series, in double
-// from r^5/5 < 2^-35 on. expm1: the same reduction, with e^r - 1 in double-double up to r^5/120; what follows,
-// r^6/720 < 2^-46 r, is right to 2^-51 of itself. log1p near 0 by its series, in double from s^5/5 < 2^-29 s on.
+// from r^5/5 < 2^-35 on. expm1: the same reduction, with e^r - 1 in double-double up to r^5/120; the following terms,
+// r^6/720 < 2^-46 r, have a relative error of 2^-51. log1p near 0 by its series, in double from s^5/5 < 2^-29 s on.
 #pragma once
 
 #include <algorithm>
@@ -129,7 +129,7 @@ inline double expm1_dd_error(double x) noexcept {
     return size < 0.005 ? size * (0x1p-99 + size * square * square * 0x1p-59) : lane_exp(x) * 0x1p-97;
 }
 
-// z and y = 1 + z, both in double-double: each is used where it is the more accurate of the two.
+// log y, from z and y = 1 + z, both in double-double: the more accurate of the two is used.
 inline DoubleDouble log1p_dd(DoubleDouble z, DoubleDouble y) noexcept {
     if (std::fabs(z.hi) >= 0x1p-6) return log_dd(y);
     // 2 artanh(s) = 2 (s + s^3/3 + s^5/5 + ...), |s| < 2^-6.9
@@ -154,15 +154,15 @@ inline Scaled scaled_expm1(DoubleDouble a) noexcept {
     return {{value + value * r.lo, 0.0}, k};
 }
 
-constexpr double kLargestExponent = 0x1p50;  // of scaled_expm1
+constexpr double kLargestExponent = 0x1p50;  // largest argument of scaled_expm1
 
-// How far e^K - 1, or c e^K - 1 with c <= 3, can be off, as a logarithm: the truth of K is within K e / (1-e), and
+// Bounds the error of log(e^K - 1), or of log(c e^K - 1) with c <= 3: the true K is within K e / (1-e), and
 // d log(c e^K - 1) <= 1.5 (1/K + 1) dK.
 inline double log_error(Certified k) noexcept {
     return 1.5 * (1.0 + k.value) * (k.relative_error / (1.0 - k.relative_error));
 }
 
-// x > 0, subnormal or not.
+// x > 0 as a Scaled number; x may be subnormal.
 inline Scaled scaled(double x) noexcept {
     int shift;
     const double m = std::frexp(x, &shift);
@@ -171,7 +171,7 @@ inline Scaled scaled(double x) noexcept {
 
 inline double log_of(const Scaled& s) noexcept { return lane_log(s.mantissa.hi) + s.exponent * kLog2; }
 
-// A - 1 of a bound log A, as a sum of non-negative terms, and what is known of its error.
+// The excess A - 1 of a bound log A, as a sum of non-negative terms with their errors.
 class Excess {
 public:
     void add(const Scaled& term, double error) noexcept {
@@ -185,8 +185,8 @@ public:
     double log_total() const noexcept { return sum_.mantissa.hi == 0.0 ? -kInfinity : log_of(sum_); }
 
     // log A. A relative error e of A - 1 moves it by e (A-1)/A, which is at most e and at most e log A; the weighted
-    // mean of the terms' errors bounds e where all of them are small. `rounding` is what else there is in a term. What
-    // would underflow is answered by an interval that begins below 0.
+    // mean of the terms' errors bounds e where all of them are small. `rounding` is a further error of each term. A
+    // value that would underflow is replaced by an interval that begins below 0.
     Certified log_moment(double rounding) const noexcept {
         if (sum_.mantissa.hi == 0.0) return {0.0, 0.0};
         const double value = log1p_of(sum_), mean = errors_ / sum_.mantissa.hi;
@@ -197,7 +197,7 @@ public:
 
 private:
     Scaled sum_ = kScaledZero;
-    double errors_ = 0.0;  // weighted with the terms, in units of 2^(exponent of the sum)
+    double errors_ = 0.0;  // sum of terms times errors, in units of 2^(exponent of the sum)
     double largest_error_ = 0.0;
 };
 

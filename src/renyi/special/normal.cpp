@@ -2,9 +2,8 @@
 // 1968), as for erfcx but in double-double:
 //     R(x) = sqrt(2/pi) x integral_0^inf e^{-s^2/2}/(s^2 + x^2) ds
 //          = sqrt(2/pi) x h sum_{n>=0} e^{-s_n^2/2}/(s_n^2 + x^2) + sqrt(2 pi) e^{x^2/2}/(1 + e^{2 pi x/h})
-// with s_n = (n + 1/2) h,
-// the last term while x < 2 pi/h. Discretisation e^{-2 pi^2/h^2} < 2^-113; s_25^2/2 > 81, and what follows is below
-// e^-81 < 2^-116. The terms are positive.
+// with s_n = (n + 1/2) h, the last term while x < 2 pi/h. The discretisation error is e^{-2 pi^2/h^2} < 2^-113;
+// s_25^2/2 > 81, and later terms are below e^-81 < 2^-116. The terms are positive.
 #include "renyi/special/normal.hpp"
 
 #include <cmath>
@@ -32,8 +31,8 @@ DoubleDouble decay(DoubleDouble t) noexcept {
     return {std::ldexp(e.mantissa.hi, exponent), std::ldexp(e.mantissa.lo, exponent)};
 }
 
-// sum of w_n/(s_n^2 + y). A quotient is hi + lo with a residual right to 2^-104 of the term: no more than 2^-101 in
-// all, the parts below 2^-56 of the first term in double.
+// sum of w_n/(s_n^2 + y). A quotient is hi + lo, whose residual has an error of 2^-104 of the term: at most 2^-101 in
+// total. Terms below 2^-56 of the first are computed in double.
 DoubleDouble midpoint_sum(DoubleDouble y) noexcept {
     double hi[kDoubleDoubleNodes], lo[kDoubleDoubleNodes];
     for (int n = 0; n < kDoubleDoubleNodes; ++n) {
@@ -56,8 +55,9 @@ DoubleDouble midpoint_sum(DoubleDouble y) noexcept {
 }
 
 // Small m: sum_{n>=1} (-1)^(n-1) M_n m^n/n!, M_n = (-1)^n R^(n)(a) = integral t^n e^{-at-t^2/2} dt, by
-// R^(n+1) = a R^(n) + n R^(n-1). The sums enclose the truth, since those of 1 - e^{-mt} do: after six terms the error
-// is below M_7 m^6/(7! M_1) < 2^-78. The recurrence loses a^2 per step from 2^-96: a^(2n-1) m^(n-1) 2^-96 < 2^-70.
+// R^(n+1) = a R^(n) + n R^(n-1). The partial sums enclose the true value, since those of 1 - e^{-mt} do: after six
+// terms the error is below M_7 m^6/(7! M_1) < 2^-78. The recurrence loses a factor a^2 per step from 2^-96:
+// a^(2n-1) m^(n-1) 2^-96 < 2^-70.
 Scaled small_difference(DoubleDouble a, const Scaled& m) noexcept {
     const DoubleDouble r = a.hi >= 0.0 ? mills(a) : kSqrtTwoPi * decay(-half_square(a)) - mills(-a);
     const double step = m.mantissa.hi * power_of_two(m.exponent);
@@ -74,8 +74,8 @@ Scaled small_difference(DoubleDouble a, const Scaled& m) noexcept {
     return m * sum;
 }
 
-// Far out: sum_n (-1)^n (2n-1)!! (a^(-2n-1) - b^(-2n-1)), again enclosing. p^k - r^k = (p - r) sum_j p^j r^(k-1-j) with
-// p - r = m/(ab).
+// Large a: sum_n (-1)^n (2n-1)!! (a^(-2n-1) - b^(-2n-1)), whose partial sums enclose again. p^k - r^k =
+// (p - r) sum_j p^j r^(k-1-j) with p - r = m/(ab).
 Scaled far_difference(double a, double b, const Scaled& m) noexcept {
     const double p = 1.0 / a, r = 1.0 / b;
     double powers = 1.0, even = 1.0, factor = 1.0, sum = 0.0;  // powers: of p + ... + r, even: p^(2n)

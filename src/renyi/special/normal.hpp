@@ -3,7 +3,7 @@
 //
 // With phi the density and Q(x) = P(N > x), R(x) = Q(x)/phi(x) = integral_0^inf e^{-xt - t^2/2} dt.
 //   erfcx(x), x >= 0          e^{x^2} erfc(x), relative error 12u
-//   lane_erfcx(x)             the same for 0 <= x <= 1e300, branch-free: it vectorises; relative error 10u
+//   lane_erfcx(x)             erfcx for 0 <= x <= 1e300, branch-free, so that it vectorises; relative error 10u
 //   normal_density(x)         relative error <= 2^-79 + 2^-98 x^2 for |x| < 2^22; 0 beyond
 //   mills(x), x >= 0          relative error <= 2^-78 for x < 8, 2^-96 beyond, 2^-79 beyond 2^40
 //   mills_difference(a, b)    R(a) - R(b) > 0 for b >= |a|: relative error <= 2^-61 for a <= 64, 2^-44 beyond
@@ -22,12 +22,12 @@
 
 namespace renyi {
 
-// By the midpoint rule with step h = 1/2, and the residue of the pole t = ix added while it lies inside the strip of
+// The midpoint rule with step h = 1/2; the residue of the pole t = ix is added while the pole lies inside the strip of
 // convergence:
 //     erfc(x) = (2x/pi) e^{-x^2} integral_0^inf e^{-t^2}/(t^2 + x^2) dt
 //     erfcx(x) = (2 x h/pi) sum_{n>=1} e^{-t_n^2}/(t_n^2 + x^2) + 2 e^{x^2}/(1 + e^{2 pi x/h}),   t_n = (n - 1/2) h.
-// All terms are positive (the rule through t = 0 would subtract). Discretisation e^{-pi^2/h^2} = e^-39 (Goodwin 1949;
-// Chiarella, Reichel 1968); t_13 = 6.25, and what follows is below e^-45.
+// All terms are positive (the rule through t = 0 would subtract). The discretisation error is e^{-pi^2/h^2} = e^-39
+// (Goodwin 1949; Chiarella, Reichel 1968); t_13 = 6.25, and later terms are below e^-45.
 inline double erfcx(double x) noexcept {
     constexpr double kPi = 0x1.921fb54442d18p1;
     constexpr double kStep = 0.5;
@@ -49,10 +49,10 @@ inline double erfcx(double x) noexcept {
     return value;
 }
 
-// The other route. (1 + 2x) erfcx(x) is smooth in t = (x - k)/(x + k), k = 3.75, on all of [0, inf] (Shepherd,
-// Laframboise 1981). The polynomial of degree 25 is off by 2^-57 (the sum of what the Chebyshev series leaves out); its
-// coefficients, tools/make_erfcx_polynomial.py, add up to 1.8 in size, so that Horner's scheme and the 3u of t (slope
-// below 0.6) cost less than 6u of a value that is at least 1.
+// erfcx by a polynomial. (1 + 2x) erfcx(x) is smooth in t = (x - k)/(x + k), k = 3.75, on all of [0, inf] (Shepherd,
+// Laframboise 1981). The polynomial of degree 25 has an error of 2^-57 (the sum of the omitted Chebyshev terms). Its
+// coefficients (tools/make_erfcx_polynomial.py) add up to 1.8 in size, so that Horner's scheme and the error 3u of t
+// (slope below 0.6) cost less than 6u of a value that is at least 1.
 RENYI_INLINE double lane_erfcx(double x) noexcept {
     constexpr double kCentre = 3.75;
     constexpr double kPowers[26] = {
@@ -78,17 +78,17 @@ Scaled normal_density(DoubleDouble x) noexcept;
 
 DoubleDouble mills(DoubleDouble x) noexcept;
 
-// m = b - a > 0 is given apart, so that it keeps its relative accuracy; a >= 0 or m <= 2^-12.
+// m = b - a > 0 is a separate argument, so that it keeps its relative accuracy; a >= 0 or m <= 2^-12.
 Scaled mills_difference(DoubleDouble a, DoubleDouble b, const Scaled& m) noexcept;
 
-// x may be off by u of itself, x sqrt(1/2) by 3u, which moves the tail by at most 3u (x^2 + 1) of itself for x > 0 and
-// by less for x < 0.
+// x may have a relative error of u, x sqrt(1/2) one of 3u, which moves the tail by at most 3u (x^2 + 1) of itself for
+// x > 0 and by less for x < 0.
 inline Certified upper_tail(double x) noexcept {
     const double moved = std::max(x, 0.0);
     return {0.5 * std::erfc(x * kRootHalf), kSystemTailError + 3.0 * kUnitRoundoff * (moved * moved + 1.0)};
 }
 
-// The tail is right to 1e-12 of itself down to 1e-290, x < 37; beyond, Q(x) <= e^{-x^2/2}.
+// The tail has a relative error of 1e-12 down to 1e-290, x < 37; beyond, Q(x) <= e^{-x^2/2}.
 inline double log_upper_tail(double x) noexcept {
     const double tail = upper_tail(x).value;
     return tail > 1e-290 ? std::log(tail) + 1e-12 : -0.5 * x * x;

@@ -1,13 +1,13 @@
-// Noise of an even density over a query moved by 1: P around 1/2, Q around -1/2. Its own reverse.
+// Noise of an even density on a query of sensitivity 1: P is centred at 1/2, Q at -1/2. The pair is its own reverse.
 //
-// Outputs v >= 0 are known by x = v - 1/2, which is precise where densities are singular; v < 0 mirrors them. A kernel
-// gives, for x >= -1/2,
+// Outputs v >= 0 are represented by x = v - 1/2, which is precise where densities are singular; v < 0 mirrors them. A
+// kernel gives, for x >= -1/2,
 //
-//     at(x), loss(x)         P's density, times `scale`; the loss, >= 0
+//     at(x), loss(x)         the density of P, times `scale`; the loss, >= 0
 //     fits(c, w)             whether [c - w, c + w] is a panel
-//     mass_error(a, b), loss_error(a, b)   on a panel; the second one absolute
-//     breaks()               -1/2, where the loss turns, and where no mass to speak of is left
-//     tail_from, tail(x)     from where on the masses beyond x are known in closed form, and the span that they make
+//     mass_error(a, b), loss_error(a, b)   relative and absolute error on a panel
+//     breaks()               -1/2, the place where the loss turns, and the end beyond which the mass is negligible
+//     tail_from, tail(x)     the x from which masses beyond x are known in closed form, and the span of that tail
 #include "renyi/pair/noise/noises.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ private:
         return found;
     }
 
-    // P's mass at v < 0 is Q's at v > 0.
+    // Divides the scale by the total mass. The mass of P at v < 0 is that of Q at v > 0.
     void normalise() {
         DoubleDouble total{0.0, 0.0};
         double wrong = 0.0;
@@ -85,16 +85,17 @@ private:
 //
 //     S(far) - S(near) = S(far) (1 - R),   R = (near/far)^shape
 //
-// Panels. S is analytic but at 0, where z^shape is as good as smooth once it is small: a panel is also one that
-// - is so near to it, in all, that S <= 2^-60 m: a rule errs by less than S varies;
-// - is 3 half-widths away from it, S <= 2^-20 m on the disc that touches it: the ellipse of parameter 5.8 leaves 8
-//   nodes 5 S 5.8^-16 < 2^-58 m,
-// of the mass, and of the loss as an absolute error, m = min(1, 1/scale).
+// Panels. S is analytic except at 0, where z^shape is negligible once it is small. With m = min(1, 1/scale), an
+// interval is also a panel if
+// - it is so near to 0 that S <= 2^-60 m on all of it: a rule errs by less than S varies;
+// - it is 3 half-widths away from 0 and S <= 2^-20 m on the disc that touches 0: by the ellipse of parameter 5.8 the
+//   8 nodes leave 5 S 5.8^-16 < 2^-58 m.
+// Both bound the relative error of the mass and the absolute error of the loss.
 
 constexpr double kDeepestExponent = 745.0;  // e^-kDeepestExponent is the smallest double
 
 struct PowerTerms {
-    double log_far, log_ratio;  // of S(far) and R
+    double log_far, log_ratio;  // log S(far) and log R
     double far, ratio, share;   // S(far), R, 1 - R
 };
 
@@ -114,8 +115,8 @@ public:
 
     bool fits(double c, double w) const noexcept { return fits_one(std::fabs(c), w) && fits_one(c + 1.0, w); }
 
-    // S(near) = S(far) R, x to u of itself and d/scale to 2u: S to 3u |log| of both logarithms, and 3u shape. Where it
-    // is small, S |log S| < 0.4.
+    // S(near) = S(far) R. x has an error of u, d/scale one of 2u: S has an error of 3u |log| for both logarithms and
+    // 3u shape, relative. Where S is small, S |log S| < 0.4.
     double mass_error(double a, double b) const noexcept {
         double error = 0.0;
         for (const PowerTerms& t : {terms(a), terms(b)})
@@ -123,7 +124,8 @@ public:
         return kUnitRoundoff * (64.0 + error);
     }
 
-    // S(far) as above, 1 - R to 64u. A place wrong by u |x| moves the loss by shape (S(far) x/far - S(near)) u.
+    // S(far) as above; 1 - R has an error of 64u. An error u |x| of the place moves the loss by
+    // shape (S(far) x/far - S(near)) u.
     double loss_error(double a, double b) const noexcept {
         double error = 0.0;
         for (const double x : {a, b}) {
@@ -184,7 +186,7 @@ private:
 // largest at v = (root^2 + 1/4)^(1/2). Log densities have the slope (n+1) z/(z^2 + root^2), singular at +-i root.
 //
 // Tails. Beyond y >= 2^10 the mass is root y^-n S(y), S(y) = sum_k binom(-(n+1)/2, k) y^-2k/(n + 2k), and for n < 107
-// six terms leave (54 2^-20)^6 of it. Of both densities the masses have the ratio (y_far/y_near)^n S(y_near)/S(y_far).
+// six terms leave an error of (54 2^-20)^6. The masses of P and Q have the ratio (y_far/y_near)^n S(y_near)/S(y_far).
 
 constexpr double kDeepestMass = 740.0;
 constexpr double kFar = 0x1p10, kFewDegrees = 107.0;
@@ -205,7 +207,7 @@ public:
 
     bool fits(double c, double w) const noexcept { return fits_one(std::fabs(c), w) && fits_one(c + 1.0, w); }
 
-    // The logarithm to 8u; a place wrong by u |x| moves it by (n+1) y^2/(1 + y^2) u at most.
+    // The logarithm has an error of 8u; an error u |x| of the place moves it by (n+1) y^2/(1 + y^2) u at most.
     double mass_error(double a, double b) const noexcept {
         const double far = std::max(std::fabs(a), std::fabs(b)), y = std::min(far / root_, 1.0);
         return kUnitRoundoff * (32.0 + 8.0 * depth(far) + 2.0 * (degrees_ + 1.0) * y * y);
@@ -252,7 +254,7 @@ private:
         return 0.5 * (degrees_ + 1.0) * log;
     }
 
-    // (n+1) |z|/|z^2 + root^2| on the disc of radius 8 w, half the sum of the inverse distances to the poles at most.
+    // Bounds (n+1) |z|/|z^2 + root^2| on the disc of radius 8 w by half the sum of the inverse distances to the poles.
     bool fits_one(double d, double w) const noexcept {
         const double away = std::hypot(d, root_) - 8.0 * w;
         return away > 0.0 && 4.0 * w * (degrees_ + 1.0) * std::min(1.0, (d + 8.0 * w) / away) <= away;
@@ -275,8 +277,8 @@ PairPointer student_noise(double degrees, double scale) {
 }
 
 // The density is a = (1 - b)/(2 (gamma + b (1 - gamma))) on [0, gamma), b = e^-epsilon. The loss at x is epsilon for
-// x >= 1, where P has the mass 1/2, and on the end of [0, 1] where the near side of P's centre meets the far side of
-// Q's, of length min(gamma, 1 - gamma); the same with the other sign; else both densities are equal.
+// x >= 1, where P has mass 1/2, and on the end of [0, 1] where the near step of P meets the far step of Q, of length
+// min(gamma, 1 - gamma). It is -epsilon on the mirrored set; elsewhere both densities are equal.
 PairPointer staircase_noise(double epsilon, double gamma) {
     const double b = deep_exp(-epsilon), rest = 1.0 - gamma;
     const double first = -lane_expm1(-epsilon) / (2.0 * (gamma + b * rest));
@@ -288,7 +290,7 @@ PairPointer staircase_noise(double epsilon, double gamma) {
     found.infinite.upper = found.null.upper = smaller < kNegligible ? kNegligible : 0.0;
     found.spans.push_back({epsilon, epsilon, epsilon, larger, smaller, error, 0.0});
     found.spans.push_back({-epsilon, -epsilon, -epsilon, smaller, larger, error, 0.0});
-    // gamma - (1 - gamma) is right to u/2, absolutely.
+    // gamma - (1 - gamma) has an absolute error of u/2.
     if (equal > 0.0)
         found.spans.push_back(
             {0.0, 0.0, 0.0, equal, equal, std::min(error + kUnitRoundoff / std::fabs(gamma - rest), 1.0), 0.0});

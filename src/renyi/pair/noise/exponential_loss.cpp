@@ -16,16 +16,16 @@ namespace renyi {
 
 namespace {
 
-// The moments of the density in closed form. With n = 2 alpha - 1, T = top, z = beta T
+// The moments of the density of LossDensity in closed form. With n = 2 alpha - 1, T = top, z = beta T
 //     A - 1    (2 peak/n) (2 (sinh z - z) + (1 - e^-T) phi(-z)) + beta d/n      all >= 0
 //     A        W = (2 peak/n) e^z (1 - e^{-nT})
-//     A'       W m, m = T (coth x - 1/x), x = nT/2: the mean of l under e^{alpha l} Q; at alpha = 1 it is
-//     d        = 8 peak e^{-T/2} (y cosh y - sinh y), y = T/2: the part of the Kullback-Leibler divergence
+//     A'       W m, m = T (coth x - 1/x), x = nT/2: the mean of l under e^{alpha l} Q; at alpha = 1, A' is
+//     d        = 8 peak e^{-T/2} (y cosh y - sinh y), y = T/2: the density's part of the Kullback-Leibler divergence
 // by  sinh(ny) - n sinh y = sinh y (cosh z - 1) + cosh y (sinh z - z) + 2 beta (y cosh y - sinh y).
 
 double phi(double t) noexcept { return t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t; }  // t <= 700
 
-// sinh z - z, 0 <= z <= 700. The series' terms fall below 2^-53 of the first for z < 1 after z^17.
+// sinh z - z, 0 <= z <= 700. For z < 1 the terms of the series after z^17 are below 2^-53 of the first.
 double sinh_excess(double z) noexcept {
     if (z >= 1.0) return 0.5 * (phi(z) - phi(-z));
     const double w = z * z;
@@ -43,12 +43,12 @@ double bend(double y) noexcept {
     return lane_exp(-y) * y * w / 3.0 * sum;
 }
 
-// Mean of l on [-T, T] under e^{sl}, x = sT: T (coth x - 1/x), without cancellation.
+// The mean of l on [-T, T] under e^{sl}, x = sT: T (coth x - 1/x), without cancellation.
 double tilted_mean(double top, double x) noexcept {
     return x == 0.0 ? 0.0 : top * (bend(x) / (x * 0.5 * -lane_expm1(-2.0 * x)));
 }
 
-// The variance, T^2 (1/x^2 - 1/sinh^2 x).
+// The variance of l there, T^2 (1/x^2 - 1/sinh^2 x).
 double tilted_variance(double top, double x) noexcept {
     const double w = x * x;
     if (x < 0.3) return top * top * (1.0 / 3 - w * (1.0 / 15 - w * (2.0 / 189 - w / 675)));
@@ -60,8 +60,8 @@ struct LossDensity {
     double top = 0.0, peak = 0.0;
 };
 
-// The density peak e^{(l - top)/2} of l under P and peak e^{-(l + top)/2} under Q on [-top, top], and atoms. Masses add
-// up to 1 under P and under Q, the density's part peak (1 - e^-top) 2 included.
+// The curve of a loss with the density peak e^{(l - top)/2} under P and peak e^{-(l + top)/2} under Q on [-top, top],
+// and with atoms. Under P and under Q all masses add up to 1, including that of the density, peak (1 - e^-top) 2.
 class ExponentialMoment final : public RenyiCurve {
 public:
     ExponentialMoment(const std::vector<LossAtom>& atoms, LossDensity density)
@@ -101,15 +101,15 @@ private:
 };
 
 // Poisson sampling of a pair (P, Q): every record enters with probability q, so that the pair becomes
-// ((1-q) Q + q P, Q), of loss log1p(x), x = q (e^l - 1).
+// ((1-q) Q + q P, Q) with the loss log1p(x), x = q (e^l - 1).
 //
 //     K(alpha) = log1p(E_Q[(1+x)^alpha - 1 - alpha x])        every real alpha >= 1
 //
 // Where an involution swaps P and Q, the other order of the sampled pair has the smaller divergence: the proof of
 // Mironov, Talwar, Zhang 2019, Theorem 5, uses nothing else of the Gaussian. So K is exact here.
 //
-// Atoms stay atoms. The density is integrated by 16-point Gauss-Legendre panels that halve towards the top, as far as
-// the order asks for; their error is bounded afresh for every alpha.
+// Atoms stay atoms. The density is integrated by 16-point Gauss-Legendre panels that halve towards the top, as often as
+// the order requires; their error is bounded anew for every alpha.
 //
 // The integrand under Q is g(l) = peak e^{-(l + top)/2} f(x(l)), f(x) = (1+x)^alpha - 1 - alpha x, x = q (e^l - 1).
 //
@@ -120,19 +120,19 @@ private:
 // mass is that constant. Bounds are sums over such nodes.
 //
 // Range. d log f/dl >= 1 for l > 0 and f falls for l < 0, so g grows like e^{l/2} at least to the right of 0 and falls
-// like e^{-l/2} at least to the left: what lies more than 90 from both ends is below e^-45 of the rest.
+// like e^{-l/2} at least to the left: the integral more than 90 away from both ends is below e^-45 of the rest.
 //
-// Input. An error of u in `top` is one of u top in e^top: e^l, and with it x, is taken to be right to u top.
+// Input. An error of u in `top` is one of u top in e^top: e^l, and with it x, is taken to have an error of u top.
 
-constexpr double kRange = 90.0;
-constexpr double kWidth = 1.5;
+constexpr double kRange = 90.0;   // integrated distance from each end, a loss
+constexpr double kWidth = 1.5;    // widest panel, in losses
 constexpr double kSteepest = 8.0;  // beta * slope * width of the last panel
 constexpr double kLargestBeta = 1e6;
 constexpr double kTruncation = 0x1p-60;
 constexpr double kHalfPi = 0.5 * std::numbers::pi;
 
-// Bernstein's parameter: not so large that the ellipse leaves |Im z| <= pi/2 or reaches beyond the panel by more than
-// its width, for halves are as far from the top as they are wide.
+// Returns the parameter of the Bernstein ellipse. The ellipse stays in |Im z| <= pi/2 and reaches beyond the panel by
+// its width at most, since halves are as far from the top as they are wide.
 double ellipse_of(double half_width) noexcept {
     const double h = 0.999 * kHalfPi / half_width;
     return std::min(5.8, h + std::sqrt(h * h + 1.0));
@@ -162,12 +162,12 @@ public:
         const TiltedSums bounds =
             graded_bounds_.sums(tilt, 0, graded_bounds_.blocks()) + top_bounds_.sums(tilt, level, 1);
         const double quadrature = 1.001 * bounds.excess / std::max(sums.excess, kSmallestMoment) + kTruncation;
-        const double input = (3.0 + tilt.beta * slope_) * largest_base_ * kUnitRoundoff;  // from e^l
+        const double input = (3.0 + tilt.beta * slope_) * largest_base_ * kUnitRoundoff;  // by the error of e^l
         return logarithm_of(sums, tilt, quadrature + input, graded_.size());
     }
     Certified divergence(double alpha) const noexcept override {
         if (alpha > 1.0) return RenyiCurve::divergence(alpha);
-        const LogMoment m = log_moment(1.0 + 0x1p-40);  // its quadrature error is that of the divergence, nearly
+        const LogMoment m = log_moment(1.0 + 0x1p-40);  // its quadrature error is nearly that of the divergence
         const double sum = graded_.divergence(undivided_) + tops_.divergence(1);
         return divergence_of(sum, largest_, m.value.relative_error, graded_.size());
     }
@@ -175,7 +175,7 @@ public:
 
 private:
     struct Panel {
-        bool at_top;       // offsets are counted from the top, else from -top
+        bool at_top;       // whether offsets are measured down from top; else up from -top
         double near, far;  // offsets
     };
 
@@ -204,7 +204,7 @@ private:
         const double a = center - reach;
         const double b = std::fabs(center + reach) < 0.1 * half ? 0.1 * half : center + reach;  // not where X = 0
         const double size = std::max(std::fabs(a), std::fabs(b)) + height;
-        // |e^z - 1|/|e^b - 1| where Re z = end, numerator and denominator divided by e^max(b, 0)
+        // Bounds |e^z - 1|/|e^b - 1| where Re z = end; numerator and denominator are divided by e^max(b, 0).
         const auto ratio = [&](double end) {
             const double unit = lane_exp(-std::max(b, 0.0));
             const double top = size < 1.0 ? lane_expm1(size) * unit : lane_exp(end - std::max(b, 0.0)) + unit;
@@ -239,7 +239,7 @@ private:
             }
         }
         last_width_ = width;
-        panels.pop_back();  // the last one is what the levels divide
+        panels.pop_back();  // the levels divide the last panel
         const auto add = [&](const Panel& panel, LossNodes& nodes, LossNodes& bounds) {
             add_panel(panel, nodes);
             add_bound(panel, bounds);
@@ -256,16 +256,17 @@ private:
 
     double q_;
     LossDensity density_;
-    double largest_base_;  // of the unsampled loss
-    double slope_;         // of the loss in the unsampled one, at its largest
-    double largest_;
-    double last_width_ = 0.0;               // of the last panel of level 0
-    std::size_t undivided_ = 0;             // blocks of graded_ that every level uses, one more for each level
+    double largest_base_;                   // the largest unsampled loss
+    double slope_;                          // derivative of the sampled loss in the unsampled one, at the largest loss
+    double largest_;                        // the largest sampled loss
+    double last_width_ = 0.0;               // width of the last panel of level 0
+    std::size_t undivided_ = 0;             // blocks of graded_ for level 0; each further level uses one more
     LossNodes graded_, tops_;               // atoms, panels and halves towards the top; the last panel of each level
-    LossNodes graded_bounds_, top_bounds_;  // of their errors
+    LossNodes graded_bounds_, top_bounds_;  // bounds of the quadrature errors of both
 };
 
-// Poisson samples know their moment in the direction "remove"; in the other one it is smaller, and read from spans.
+// A Poisson sample whose moment in the direction "remove" is given. In the direction "add" it is smaller, and computed
+// from spans.
 class SampledExponentialLoss final : public PoissonSampledPair {
 public:
     SampledExponentialLoss(PairPointer base, double rate, CurvePointer moment)
@@ -279,13 +280,13 @@ private:
     CurvePointer moment_;
 };
 
-// Losses whose continuous part has the density mass e^{(l - top)/2}/4 under P, mass e^{-(l + top)/2}/4 under Q, on
-// [-top, top]: noise of double exponential density, mechanisms of bounded range. Its own reverse.
+// A loss whose continuous part has the density mass e^{(l - top)/2}/4 under P and mass e^{-(l + top)/2}/4 under Q on
+// [-top, top]: Laplace noise and mechanisms of bounded range. The pair is its own reverse.
 //
 //     K(alpha) = log1p(E_Q[e^{alpha l} - 1 - alpha (e^l - 1)])        every real alpha >= 1
 //
-// in closed form, relative error about 1e-14 however small K is; of Poisson samples by a quadrature with a proven
-// error.
+// in closed form, with a relative error of about 1e-14 however small K is. For Poisson samples K is computed by a
+// quadrature with a proven error.
 class ExponentialLoss final : public Pair {
 public:
     ExponentialLoss(double top, double mass, bool atoms) noexcept : top_(top), mass_(mass), atoms_(atoms) {}
@@ -350,11 +351,11 @@ constexpr double kSeries[] = {
     0x1.12f948be82970p-51, -0x1.9131453d55727p-57, 0x1.27a18aefd3f97p-62, -0x1.b752159a2e47bp-68,
     0x1.48b5244a5c143p-73, -0x1.eed15866cb263p-79, 0x1.76586051e8b1fp-84, -0x1.1c77df96de38bp-89};
 
-// The mean loss of losses at depths [z, z + w] above their lower end.
+// Returns the mean of losses at depths [z, z + w], as a distance above their lower end.
 //
-// With x = (1 + r) w, y = r w and l(x) = log(sinh(x/2)/(x/2)) it is w/2 + l(x) - l(y), both terms >= 0. For x <= 2 the
-// difference is a series with the factor x^2 - y^2 = w (x + y); else w > 1 or y > 1, and from the upper end the mean is
-// log1p((1/r - v)/(1 + v)) away, v = (1 - e^-w)/(e^y - 1), where 1/r - v loses less than two bits.
+// With x = (1 + r) w, y = r w and l(x) = log(sinh(x/2)/(x/2)) it is w/2 + l(x) - l(y), with l(x) - l(y) >= 0. For
+// x <= 2 the difference is a series with the factor x^2 - y^2 = w (x + y). Else w > 1 or y > 1, and the mean lies
+// log1p((1/r - v)/(1 + v)) below the upper end, v = (1 - e^-w)/(e^y - 1), where 1/r - v loses less than two bits.
 double mean_above_lower_end(double w, double r) noexcept {
     const double x = (1.0 + r) * w, y = r * w;
     if (x > 2.0) {
@@ -373,10 +374,11 @@ double mean_above_lower_end(double w, double r) noexcept {
 // The Rényi curve of P = Gumbel(shift), Q = Gumbel(0) at scale 1 is that of two exponential distributions whose rates
 // have the ratio e^shift (Gil, Alajaji, Linder 2013). With b = alpha - 1, c = e^-shift - 1, phi(t) = e^t - 1 - t
 //     K(alpha) = b shift - log1p(-b c) = b phi(-shift) + (-log1p(-b c) - b c),        both parts >= 0,
-// and that of the other order has -shift for shift, finite for b c < 1 only. That one is larger: the derivatives in the
-// shift are alpha b a/(1 - alpha a) and alpha b a/(1 - a + alpha a), a = 1 - e^-shift.
+// and that of the other order has -shift for shift, finite for b c < 1 only. The latter is larger: the derivatives in
+// the shift are alpha b a/(1 - alpha a) and alpha b a/(1 - a + alpha a), a = 1 - e^-shift.
 //
-// Near b c = 1 the rounding of b c is one of log1p(-b c): 4u b c/(1 - b c), so K is given up at 1 - b c = 2^-28.
+// Near b c = 1 the rounding of b c makes an error of log1p(-b c) of 4u b c/(1 - b c), so K counts as infinite from
+// 1 - b c = 2^-28 on.
 
 constexpr double kNearest = 0x1p-28;
 
@@ -396,8 +398,8 @@ public:
         const double share = beta * growth_, rest = 1.0 - share;
         if (!(rest > 0.5 * kNearest)) return {{kInfinity, 0.0}, kInfinity, kInfinity};
         const double value = beta * divergence_ - log1pmx_of(reduce_log(rest, -share), -share);
-        // -log1p(-s) - s has the derivative s/(1-s), and is at least s^2/2; a drift right to 2u makes e^drift so to
-        // 2 |drift| u.
+        // -log1p(-s) - s has the derivative s/(1-s), and is at least s^2/2; an error of 2u of the drift makes one of
+        // 2 |drift| u of e^drift.
         const double sensitivity = share * share / (rest * value);
         Certified certified{value, (28.0 + (8.0 + 2.0 * std::fabs(drift_)) * sensitivity) * kUnitRoundoff};
         if (value < kSmallestMoment) certified = drift_ != 0.0 ? kBelowSmallest : Certified{0.0, 0.0};
@@ -428,7 +430,7 @@ public:
         divide({0.0, deepest, top, top - deepest}, loss, fineness, [&](const Part& part) {
             const double a = part.start, w = part.end - part.start;
             const double mean = std::clamp(part.last + mean_above_lower_end(w, r), part.last, part.first);
-            const double rate = mean >= 0.0 ? 1.0 + r : r;  // of the larger mass
+            const double rate = mean >= 0.0 ? 1.0 + r : r;  // the rate of the larger mass
             const double large = deep_exp(-rate * a) * -lane_expm1(-rate * w),
                          small = large * deep_exp(-std::fabs(mean));
             const double p = mean >= 0.0 ? large : small, q = mean >= 0.0 ? small : large;

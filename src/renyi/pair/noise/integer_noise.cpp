@@ -15,8 +15,8 @@ namespace renyi {
 
 namespace {
 
-constexpr double kReach = 38.7;  // sigmas, beyond which a mass is below 2^-1075
-constexpr std::int64_t kMostSpans = 1 << 18;
+constexpr double kReach = 38.7;               // in sigmas: masses beyond are below 2^-1075
+constexpr std::int64_t kMostSpans = 1 << 18;  // with more outcomes, neighbours are merged
 
 struct Noise {
     double sigma;
@@ -37,8 +37,9 @@ double discrete_gaussian_total(double sigma) noexcept {
     return 1.0 + 2.0 * sum;
 }
 
-// The middle of the losses is x = shift/2, around which the pair is symmetric: one side, and its mirror image. There
-// x > shift/2 P is the larger, and the mean of a block lies below its upper end by a log1p of non-negative terms.
+// The pair is symmetric around x = shift/2, where the loss is 0: the spans are those of one side and their mirror
+// images. For x > shift/2 the mass of P is the larger, and the mean of a block lies below its upper end by a log1p of
+// non-negative terms.
 PairPointer discrete_gaussian(double sigma, std::int64_t shift) {
     const Noise noise{sigma};
     const auto reach = static_cast<std::int64_t>(std::ceil(kReach * sigma));
@@ -61,7 +62,7 @@ PairPointer discrete_gaussian(double sigma, std::int64_t shift) {
         const double mean = mass > 0.0 ? std::max(top - lane_log1p(apart / mass), low) : top;
         mass /= total;
         const double far = static_cast<double>(std::max(end - shift, shift - start));
-        // Exponents right to 5u of themselves, masses to n u for n additions of decreasing terms; the sum to 64u.
+        // The relative error is 5u for exponents, n u for masses of n additions of decreasing terms, 64u for the sum.
         const double error =
             (5.0 * std::min(noise.exponent(far), 1000.0) + 64.0 + static_cast<double>(end - start)) * kUnitRoundoff;
         const double loss_error = (4.0 * top + 2.0 * error / kUnitRoundoff * (top - low)) * kUnitRoundoff;
@@ -80,13 +81,13 @@ PairPointer discrete_gaussian(double sigma, std::int64_t shift) {
     return std::make_shared<const AtomsPair>(std::move(found), true, false, std::move(bound));
 }
 
-// With r = e^{-1/scale}: mass 1/(1+r) and r^shift/(1+r) at the ends, r^{shift-j} (1-r)/(1+r) at (2j - shift)/scale
-// between them; over j, ..., j + n - 1 these are r^{shift-j-n+1} (1 - r^n)/(1+r) and, of Q, r^j (1 - r^n)/(1+r), and
-// the mean is the middle.
+// With r = e^{-1/scale} the masses of P are 1/(1+r) and r^shift/(1+r) at the ends, and r^{shift-j} (1-r)/(1+r) at the
+// loss (2j - shift)/scale between them. Over j, ..., j + n - 1 they add up to r^{shift-j-n+1} (1 - r^n)/(1+r) for P and
+// r^j (1 - r^n)/(1+r) for Q, and the mean is the middle.
 PairPointer discrete_laplace(double scale, std::int64_t shift) {
     const double length = static_cast<double>(shift), top = length / scale;
     const double outer = 1.0 / (1.0 + deep_exp(-1.0 / scale));
-    // Of a mass to the power x/scale, the larger of both; their ratio is as good as the loss.
+    // The error of a mass r^x, the larger of both masses; their ratio is as accurate as the loss.
     const auto error = [scale](double x) { return (24.0 + 4.0 * x / scale) * kUnitRoundoff; };
     const std::int64_t block = (shift - 1) / kMostSpans + 1;
     const auto power = [scale](double j) { return deep_exp(-j / scale); };
@@ -105,9 +106,10 @@ PairPointer discrete_laplace(double scale, std::int64_t shift) {
     return std::make_shared<const AtomsPair>(std::move(found), true);
 }
 
-// With I the modified Bessel functions at mu = variance the mass of k is e^-mu I_|k|. Ratios r_k = I_k/I_{k-1} follow
-// from r_k = 1/(2k/mu + r_{k+1}), of positive terms, which makes an error of r_{k+1} r_k^2 times as large; sums of
-// -log r_k are the logs L(k) of masses over that of 0, and losses their differences, in double-double.
+// With I the modified Bessel functions at mu = variance, the mass of k is e^-mu I_|k|. The ratios r_k = I_k/I_{k-1}
+// follow from r_k = 1/(2k/mu + r_{k+1}), a recurrence of positive terms that multiplies an error of r_{k+1} by r_k^2.
+// The sum L(k) of -log r_j over j <= k is -log of the mass of k over that of 0. Losses are differences of L. All this
+// is in double-double.
 //
 // r_k <= mu/(k - 1/2 + ((k - 1/2)^2 + mu^2)^(1/2)) (Segura 2011), so that -log r_k >= asinh((k - 1/2)/mu), and, the
 // function being concave, L(k) >= int_0^k asinh(t/mu) dt.
@@ -116,8 +118,8 @@ namespace {
 
 constexpr double kDeepest = 760.0;
 
-// Where L is above kDeepest: what lies beyond has less than e^-kDeepest, r_k falling, since 1/(1 - r_k) is less than
-// the 1/(mass of 0).
+// Returns a k where L is above kDeepest: the mass beyond it is less than e^-kDeepest, since r_k falls and 1/(1 - r_k)
+// is less than 1/(mass of 0).
 int last_seen(double mu) {
     const auto depth = [mu](double k) { return k * std::asinh(k / mu) - std::hypot(k, mu) + mu; };
     double low = 0.0, high = 1.0;
@@ -129,7 +131,8 @@ int last_seen(double mu) {
     return static_cast<int>(high);
 }
 
-// L(0), ..., L(last). The first ratio, between 0 and 1, is taken where the error has fallen below 2^-110.
+// Returns L(0), ..., L(last). The recurrence starts from a ratio between 0 and 1, so far out that the error has fallen
+// below 2^-110 at `last`.
 std::vector<DoubleDouble> depths(double mu, int last) {
     const int start = last + 2 + static_cast<int>(39.0 / std::asinh((last - 0.5) / mu));
     std::vector<DoubleDouble> found(static_cast<std::size_t>(last) + 1);
@@ -150,7 +153,8 @@ PairPointer skellam_noise(double variance, int shift) {
     const auto at = [&depth](int k) { return depth[static_cast<std::size_t>(std::abs(k))]; };
     DoubleDouble total{1.0, 0.0};
     for (int k = last; k > 0; --k) total = total + 2.0 * exp_of_dd(-at(k));
-    // A logarithm is right to 2^-79 (1 + 2^-10), a quotient of double-doubles to 2^-101, and falls by r^2.
+    // The error of a logarithm is 2^-79 (1 + 2^-10), that of a quotient of double-doubles 2^-101; the latter falls by
+    // r^2 with each step.
     const double count = static_cast<double>(depth.size()), absolute = count * 0x1p-78;
     Spans found;
     found.infinite.upper = found.null.upper = kNegligible;

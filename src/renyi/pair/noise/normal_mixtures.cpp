@@ -1,12 +1,12 @@
-// Spans are narrow or wide. A span of half-width w, all of whose centres lie within d of its middle, w (4 d + 32 w)
-// <= 1, is part of a panel (division.hpp) for every normal density. Otherwise it is wide, or divided until its losses
-// differ by 1 at least: there the masses are differences of normal tails, of which less than a factor 5 is lost, and
-// the mean is that of their logs.
+// Spans are narrow or wide. A span of half-width w, with all centres within d of its middle and w (4 d + 32 w) <= 1, is
+// part of a panel (division.hpp) for every normal density. Any other span is wide if its losses differ by 1 at least,
+// else it is divided. The masses of a wide span are differences of normal tails, whose cancellation costs less than a
+// factor 5, and the mean is the difference of their logs.
 //
-// The loss is log1p(sum of w (N(to) - N(from))/sum of w N(from)) or its like from P's side, so that small ones keep
-// their digits; where the sums are far apart it is the difference of their logs. Where all moves start at one place the
-// quotient is the sum of w (e^gain - 1): each gain right to 3u and each term to 6u of itself move it by what loss_error
-// counts, as long as it is above -1/2.
+// The loss is log1p(sum of w (N(to) - N(from))/sum of w N(from)), or the like with P in the denominator, so that small
+// losses keep their digits; where the sums are far apart it is the difference of their logs. Where all moves start at
+// one place the quotient is the sum of w (e^gain - 1): an error of 3u of each gain and of 6u of each term move it by
+// the amount in loss_error, as long as the quotient is above -1/2.
 #include "renyi/pair/noise/noises.hpp"
 
 #include <algorithm>
@@ -24,18 +24,18 @@ namespace renyi {
 
 namespace {
 
-constexpr double kReach = 38.6;  // the density is below 2^-1074 beyond
+constexpr double kReach = 38.6;  // the density beyond is below 2^-1074
 constexpr double kLogNegligible = -1040.0 * kLog2;
 constexpr double kFarApart = 20.0, kNear = 2.0;
 constexpr double kLeastWeight = 1e-307;
 
-// How much of a panel [a, b] takes up for a density around 0: the panel's half-width w has w (4 d + 32 w) = 1.
+// Returns the width of [a, b] in panels for a density around 0: the panel's half-width w has w (4 d + 32 w) = 1.
 double share_of_panel(double a, double b) noexcept {
     const double half = 0.5 * (b - a), d = 0.5 * std::fabs(a + b);
     return half * (2.0 * d + std::sqrt(4.0 * d * d + 32.0));
 }
 
-// log P(a < N < b), to 128u and 2u of itself.
+// log P(a < N < b), with an absolute error of 128u and a relative error of 2u.
 double log_normal(double a, double b) noexcept {
     if (a + b < 0.0) return log_normal(-b, -a);
     const double length = b - a;
@@ -67,13 +67,13 @@ NormalMixture sampled_mixture(const NormalMixture& p, const NormalMixture& q, do
     return found;
 }
 
-// Gaussian noise on a Poisson sample, where log A is proven; empty elsewhere.
+// The curve of Gaussian noise on a Poisson sample in the domain where log A is proven; empty elsewhere.
 CurvePointer sampled_gaussian(double mu, double rate, Direction direction) {
     if (!(mu >= 1e-6 && mu <= 99.0 && rate >= 1e-12 && rate < 1.0)) return nullptr;
     return sampled_gaussian_curve(rate, 1.0 / mu * lowered(6), direction);
 }
 
-// Two mixtures of normals whose spans are read in another way: what reverses and Poisson samples of such mixtures are.
+// Two mixtures of normals whose spans come from the pair `read`: reverses and Poisson samples of NormalMixtures.
 class KnownMixtures final : public Pair {
 public:
     KnownMixtures(PairPointer read, NormalMixture p, NormalMixture q, CurvePointer removal, CurvePointer addition)
@@ -103,7 +103,7 @@ public:
 private:
     PairPointer read_;
     NormalMixture p_, q_;
-    CurvePointer removal_, addition_;  // in another form; may be empty
+    CurvePointer removal_, addition_;  // curves known in another form; may be empty
 };
 
 // Two mixtures of normal distributions of variance 1 that differ by moves: Q has the weight of a move where it starts,
@@ -149,7 +149,7 @@ public:
         for (std::size_t i = 1; i < ends_.size(); ++i) {
             const double start = ends_[i - 1], end = ends_[i];
             const Part whole{start, end, loss(start), loss(end)};
-            // Between components far apart the mass is negligible, however many losses lie there.
+            // Between components far apart the mass is negligible, however wide the range of losses.
             if (end - start > kReach &&
                 std::max(log_mass(start, end, true), log_mass(start, end, false)) < kLogNegligible) {
                 add(whole, found);
@@ -187,7 +187,7 @@ public:
     OutputPoint at(double x, bool positive) const noexcept {
         const auto [excess, largest] = easy_ratio(x);
         if (!std::isnan(excess)) {
-            const bool near = largest < kNear;  // P's exponent is nearly Q's
+            const bool near = largest < kNear;  // the exponents of P and Q are nearly equal
             const double from = x - moves_[0].from;
             double density = near || !positive ? deep_exp(-0.5 * from * from) : 0.0;
             if (near && positive) density *= 1.0 + excess;
@@ -200,7 +200,7 @@ public:
     }
 
 private:
-    // P and Q
+    // Returns P and Q.
     std::pair<NormalMixture, NormalMixture> mixtures() const {
         std::pair<NormalMixture, NormalMixture> found;
         const auto add = [](NormalMixture& to, double weight, double mean) {
@@ -218,11 +218,11 @@ private:
         return found;
     }
 
-    struct Sums {  // both mixtures at a place, over e^top
+    struct Sums {  // the densities of both mixtures at a place, divided by e^top, and the loss
         double top_p, top_q, p, q, loss;
     };
     struct EasyRatio {
-        double excess, largest;  // of the gains
+        double excess, largest;  // largest: the largest |gain|
     };
 
     double centre(const NormalMove& move, bool of_p) const noexcept { return of_p ? move.to : move.from; }
@@ -259,7 +259,8 @@ private:
         }
         return s;
     }
-    // The ratio of both densities less 1, where several moves start at one place and it is easily computed; else NaN.
+    // The ratio of both densities minus 1, where several moves start at one place and the ratio is easily computed;
+    // else NaN.
     EasyRatio easy_ratio(double x) const noexcept {
         double excess = one_start_ ? 0.0 : kNaN, largest = 0.0;
         for (const NormalMove& m : moves_) {
@@ -270,7 +271,7 @@ private:
         }
         return {largest < kFarApart && excess > -0.5 ? excess : kNaN, largest};
     }
-    // The derivative of the loss, about.
+    // The approximate derivative of the loss.
     double slope(double x) const noexcept {
         const double top_p = -depth(x, true), top_q = -depth(x, false);
         double p = 0.0, q = 0.0, to = 0.0, from = 0.0;
@@ -285,7 +286,7 @@ private:
         }
         return to / p - from / q;
     }
-    // -log of the largest term of a density, that is, of the density at most, but for kInverseRoot2Pi.
+    // -log of the largest term of a density, without kInverseRoot2Pi: a bound of -log of the density from above.
     double depth(double x, bool of_p) const noexcept {
         double found = kInfinity;
         for (std::size_t i = 0; i < moves_.size(); ++i) {
@@ -303,23 +304,23 @@ private:
         }
         return top + lane_log(sum);
     }
-    // Of a move with the shares s of P and Q, the length m and the gain g, a place and distances wrong by u move the
-    // loss by s m (|x| + centres) times some u, and exponents wrong by 2u of themselves by s min(1, |g|) times that. On
-    // a narrow span the exponents differ from those in the middle by 1/4, so that shares are at most e^(1/2) times
-    // theirs.
+    // For a move with the shares s of P and Q, the length m and the gain g, an error of u of a place and of distances
+    // moves the loss by s m (|x| + centres) times some u, and a relative error of 2u of the exponents moves it by
+    // s min(1, |g|) times that. On a narrow span the exponents differ by at most 1/4 from those in the middle, so that
+    // shares are at most e^(1/2) times those in the middle.
     double loss_error(const Part& part, bool narrow) const noexcept {
         const double far = std::max(std::fabs(part.start), std::fabs(part.end));
         if (moves_.size() == 1) return 6.0 * kUnitRoundoff * farthest_ * far;
         const double reach = far + std::max(std::fabs(lowest_), std::fabs(highest_));
         const double x = 0.5 * (part.start + part.end), deep_p = depth(x, true), deep_q = depth(x, false);
-        const double terms = std::max(16.0, 10.0 + static_cast<double>(moves_.size()));  // with additions
+        const double terms = std::max(16.0, 10.0 + static_cast<double>(moves_.size()));  // and the additions
         double moved = 2.0 * farthest_, gained = 2.0;
         if (narrow) {
             moved = gained = 0.0;
             for (std::size_t i = 0; i < moves_.size(); ++i) {
                 const NormalMove& m = moves_[i];
                 if (m.from == m.to) continue;
-                // Over the largest terms, that is, at least the shares.
+                // Terms divided by the largest term, which bound the shares from above.
                 const double shares = lane_exp(log_weights_[i] - 0.5 * (x - m.to) * (x - m.to) + deep_p) +
                                       lane_exp(log_weights_[i] - 0.5 * (x - m.from) * (x - m.from) + deep_q);
                 const double length = std::fabs(m.to - m.from);
@@ -344,7 +345,7 @@ private:
         const double share = std::max(share_of_panel(part.start - lowest_, part.end - lowest_),
                                       share_of_panel(part.start - highest_, part.end - highest_));
         if (share <= 1.0) {
-            // Exponents are right to 3u, and a place wrong by u |x| moves them by (2 depth)^(1/2) u |x|.
+            // Exponents have an error of 3u, and an error u |x| of the place moves them by (2 depth)^(1/2) u |x|.
             const bool of_p = part.first + part.last >= 0.0;
             const double deep = std::max(depth(part.start, of_p), depth(part.end, of_p));
             const double far = std::max(std::fabs(part.start), std::fabs(part.end));
@@ -362,12 +363,13 @@ private:
 
     std::vector<NormalMove> moves_;
     bool one_start_;
-    std::vector<double> log_weights_, ends_;  // between ends the loss is monotone
-    double lowest_ = kInfinity, highest_ = -kInfinity, farthest_ = 0.0;  // centres, and the longest move
+    std::vector<double> log_weights_, ends_;  // the loss is monotone between consecutive ends
+    double lowest_ = kInfinity, highest_ = -kInfinity, farthest_ = 0.0;  // range of the centres, and the longest move
     bool symmetric_;
 };
 
-// (N(mu, 1), N(0, 1)), with the middle as origin: P around mu/2, Q around -mu/2, the loss mu v at v. Its own reverse.
+// The pair (N(mu, 1), N(0, 1)) with the origin in the middle: P has mean mu/2, Q has mean -mu/2, and the loss at v is
+// mu v. Its own reverse.
 class GaussianPair final : public NormalMixtures {
 public:
     explicit GaussianPair(double mu) : NormalMixtures({{1.0, -0.5 * mu, 0.5 * mu}}, true), mu_(mu) {}  // 0 < mu

@@ -1,8 +1,8 @@
 // Range. Beyond R > s, s = alpha max m - (alpha-1) min n, the integrand falls at least like phi(x) e^{s (x-R)}, so that
-// the rest is at most its value at R over R - s; likewise below.
+// the rest is at most the integrand at R divided by R - s; likewise below.
 //
-// Rounding. A loss is the difference of two logarithms, whose errors are followed: at small rates it may be less than
-// they are. p e^{beta l} is formed from the sum of exponents. Terms are >= 0.
+// Rounding. A loss is the difference of two logarithms, whose errors are tracked: at small rates the loss may be
+// smaller than they are. p e^{beta l} is computed from the sum of exponents. Terms are >= 0.
 #include "renyi/pair/noise/normal_moment.hpp"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace renyi {
 
 namespace {
 
-constexpr double kNats = 45.0;  // that errors are below the sum
-constexpr int kWidths = 48;
-constexpr int kMostTurns = 4;
-constexpr double kMostPoints = 0x1p16;
-constexpr double kFarApart = 80.0;  // of means: neighbouring components hardly overlap
+constexpr double kNats = 45.0;          // aimed accuracy: errors are below e^-kNats of the sum
+constexpr int kWidths = 48;             // strips that are tried
+constexpr int kMostTurns = 4;           // attempts, each with more nats
+constexpr double kMostPoints = 0x1p16;  // with more points moment_far_apart is used
+constexpr double kFarApart = 80.0;      // range of the means from which moment_far_apart is used
 
 constexpr double kLeastWeight = 1e-307;
 
@@ -30,8 +30,8 @@ struct Logarithm {
     double value, error;
 };
 
-// log sum w e^{m x - m^2/2}. The weights add up to 1, so that it is log1p of sum w (e^{...} - 1): relatively right
-// where that is next to 1, as of samples at small rates.
+// log sum w e^{m x - m^2/2}. The weights add up to 1, so that it is log1p of sum w (e^{...} - 1): relatively accurate
+// where the mixture is next to 1, as for samples at small rates.
 Logarithm log_mixture_at(const NormalMixture& mixture, double x) noexcept {
     const double additions = static_cast<double>(mixture.size());
     double top = -kInfinity, lowest = 0.0, excess = 0.0, size = 0.0;
@@ -54,7 +54,7 @@ Logarithm log_mixture_at(const NormalMixture& mixture, double x) noexcept {
 
 double phi(double t) noexcept { return t > -700.0 ? phi_of(reduce_exp(t)) : -1.0 - t; }
 
-// log of phi(beta l) + beta phi(-l): the term over p.
+// log of phi(beta l) + beta phi(-l), the term divided by p.
 double log_term(double beta, double loss) noexcept {
     const double t = beta * loss;
     if (t > 600.0) return t;
@@ -77,7 +77,7 @@ NormalMixture binomial_mixture(const SampledStep& step, bool leaves_out) {
 
 namespace {
 
-// From above where little is known.
+// The value with its error; an upper bound where the error is at least half the value.
 Certified with_error(double value, double error) noexcept {
     if (error < 0.5 * value) return {value, error / value + 4.0 * kUnitRoundoff};
     return {(value + error) * (1.0 + 4.0 * kUnitRoundoff), 1.0};
@@ -86,7 +86,7 @@ Certified with_error(double value, double error) noexcept {
 class NormalMixtureMoment final : public RenyiCurve {
 public:
     NormalMixtureMoment(NormalMixture p, NormalMixture q) : p_(std::move(p)), q_(std::move(q)) {
-        // Around a single component, whose logarithm is 0 then: losses next to 0 keep their digits.
+        // A single component becomes the origin, so that its logarithm is 0: losses next to 0 keep their digits.
         const double origin = q_.size() == 1 ? q_[0].mean : p_.size() == 1 ? p_[0].mean : 0.0;
         for (NormalMixture* mixture : {&p_, &q_})
             for (NormalComponent& c : *mixture) c.mean -= origin;
@@ -130,7 +130,7 @@ public:
             }
             if (!(sum > 0.0)) return {{lost, 1.0}, 0.0, 0.0};
             const double log_excess = top + std::log(sum);
-            // What lies beyond both ends, at a distance above 4 from the last peak: less than the integrand there.
+            // The integral beyond each end, more than 4 away from the last peak, is less than the integrand there.
             const double log_a =
                 log_excess > 0.0 ? log_excess + std::log1p(std::exp(-log_excess)) : std::log1p(std::exp(log_excess));
             const double bulk = std::log(2.0 + 2.0 * alpha);
@@ -146,7 +146,7 @@ public:
         }
         return found;
     }
-    // sum p phi(-l); on the lines the logarithms are larger by pi/2 and log 1/cos(D a) at most, and E_P |l| <= KL + 1.
+    // sum p phi(-l). On the lines the logarithms are larger by pi/2 and log 1/cos(D a) at most; E_P |l| <= KL + 1.
     Certified divergence(double alpha) const noexcept override {
         if (alpha > 1.0) return RenyiCurve::divergence(alpha);
         if (is_long(2.0)) return divergence_far_apart();
@@ -176,17 +176,17 @@ public:
     }
 
 private:
-    // Losses and masses on the points of one rule.
+    // A point of one rule.
     struct Point {
-        double log_p, loss, error;  // of the mass that the rule gives the point; the loss, and how far it may be off
+        double log_p, loss, error;  // log of the P-mass that the rule gives the point; the loss and its error
     };
     struct Rule {
         double step;
         double first, last;   // points, multiples of the step
-        double log_aliasing;  // of 2/(e^{2 pi a/h} - 1) e^{a^2/2}
-        double log_fall;      // of cos(D a)^-(alpha-1)
+        double log_aliasing;  // log of 2/(e^{2 pi a/h} - 1) e^{a^2/2}
+        double log_fall;      // log of cos(D a)^-(alpha-1)
     };
-    // The widest step whose aliasing is below e^-nats.
+    // Returns the rule of the widest step whose aliasing is below e^-nats.
     Rule rule_for(double alpha, double nats) const noexcept {
         const double half_p = 0.5 * (highest_p_ - lowest_p_), half_q = 0.5 * (highest_q_ - lowest_q_),
                      beta = alpha - 1.0;
@@ -225,7 +225,7 @@ private:
         }
         return found;
     }
-    // K = alpha log S, S = sum w_i e^{u_i}, u_i = (alpha-1)/alpha nearest_i >= 0, each to 16u of itself.
+    // K = alpha log S, S = sum w_i e^{u_i}, u_i = (alpha-1)/alpha nearest_i >= 0, each with a relative error of 16u.
     LogMoment moment_far_apart(double alpha) const noexcept {
         const double beta = alpha - 1.0;
         std::vector<double> exponents, rises;  // u and du/dalpha
@@ -236,7 +236,7 @@ private:
             rises.push_back(near / (alpha * alpha) + beta / alpha * slope);
         }
         const double top = *std::max_element(exponents.begin(), exponents.end());
-        const double from = top > 700.0 ? top : 0.0;  // small ones keep their digits
+        const double from = top > 700.0 ? top : 0.0;  // 0 lets small exponents keep their digits
         double sum = 0.0, excess = 0.0, first = 0.0, second = 0.0;
         for (std::size_t i = 0; i < p_.size(); ++i) {
             const double term = p_[i].weight * deep_exp(exponents[i] - from);
@@ -261,8 +261,9 @@ private:
         return {p.value - 0.5 * x * x - kHalfLog2Pi + std::log(step), loss,
                 p.error + q.error + kUnitRoundoff * std::fabs(loss)};
     }
-    // What an error e of the loss makes of T(l) = phi(beta l) + beta phi(-l): |T'| <= T (2/|l| + max(beta, 1)),
-    // relatively; where the loss is hardly known T(|l| + e) <= beta (beta + 1) (3 e)^2/2 e^{3 beta e} instead, as mass.
+    // The effect of an error e of the loss on T(l) = phi(beta l) + beta phi(-l). moved_by_loss: the relative error, by
+    // |T'| <= T (2/|l| + max(beta, 1)). lost_at: where e >= |l|/2, the absolute error, by
+    // T(|l| + e) <= beta (beta + 1) (3 e)^2/2 e^{3 beta e}.
     static double moved_by_loss(const Point& point, double beta) noexcept {
         const double size = std::fabs(point.loss);
         return point.error < 0.5 * size ? 2.0 * point.error * (2.0 / size + std::max(beta, 1.0)) : 0.0;

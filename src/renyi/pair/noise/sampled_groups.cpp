@@ -20,11 +20,11 @@ struct Component {
 };
 using Components = std::vector<Component>;
 
-constexpr double kNormalReach = 38.7;  // beyond which a mass is below 2^-1075
+constexpr double kNormalReach = 38.7;  // in scales: masses beyond are below 2^-1075
 constexpr double kMostGain = 700.0;    // e^kMostGain does not overflow
 
-// -log of a density but for its constant, and by how much it exceeds that of the density moved by c; `slope` bounds
-// what an ulp of the longest of x, c and x - c makes of the latter.
+// at: -log of a density, without its constant. gain: the log of the density moved by c over the density, at x. slope:
+// bounds the effect on `gain` of an ulp of the largest of x, c and x - c.
 struct LaplaceDepth {
     static double at(double t) noexcept { return std::fabs(t); }
     static double gain(double x, double c) noexcept { return std::fabs(x) - std::fabs(x - c); }
@@ -59,9 +59,9 @@ struct Group {
         return found;
     }
 
-    // log of sum w e^{-depth(x - c)}. Terms that count are not e^40 below that of the nearest centre: their exponents
-    // are at most 750 + `deepest`, the depth there and what x - c makes of its rounding; the sum of n terms is right to
-    // (n + 16)u.
+    // log of sum w e^{-depth(x - c)}. Terms that matter are within a factor e^40 of that of the nearest centre: their
+    // exponents are at most 750 + `deepest`, the depth there and the effect of the rounding of x - c; the sum of n
+    // terms has an error of (n + 16)u.
     template <class Depth>
     static double log_density(const Components& all, double x) noexcept {
         double top = -kInfinity, sum = 0.0;
@@ -73,9 +73,9 @@ struct Group {
         return (4.0 * (750.0 + deepest) + static_cast<double>(p.size() + q.size()) + 32.0) * kUnitRoundoff;
     }
 
-    // log of a mixture over the noise where no record was drawn, log(1 + sum w (e^gain - 1)). With gains right to g and
-    // the sum s above -1/2 it is right to sum w (g e^gain + (n + 16)u |e^gain - 1|)/(1 + s) and 4u of itself: small
-    // losses keep their digits.
+    // log of a mixture over the noise where no record was drawn, log(1 + sum w (e^gain - 1)). With an error g of the
+    // gains and the sum s above -1/2, the error is sum w (g e^gain + (n + 16)u |e^gain - 1|)/(1 + s) and 4u of the
+    // value: small losses keep their digits.
     template <class Depth>
     Loss log_ratio(const Components& all, double x, double deepest) const noexcept {
         const double spacing = 4.0 * (std::fabs(x) + highest - lowest) * kUnitRoundoff;
@@ -94,7 +94,7 @@ struct Group {
         }
         return {log_density<Depth>(all, x) + Depth::at(x), error(deepest)};
     }
-    // Bounds that error for all x between the ends, of Laplace noise: |gain| <= |c|.
+    // Bounds the error of log_ratio for all x between the ends, for Laplace noise: |gain| <= |c|.
     double ratio_error(const Components& all, double deepest) const noexcept {
         const double range = highest - lowest, spacing = 8.0 * range * kUnitRoundoff;
         const double terms = (static_cast<double>(all.size()) + 16.0) * kUnitRoundoff;
@@ -140,7 +140,7 @@ public:
         std::sort(ends_.begin(), ends_.end());
     }
 
-    // Beyond the centres the loss is constant. Between two of them the densities are sums of e^x and e^-x with positive
+    // Beyond the centres the loss is constant. Between two centres the densities are sums of e^x and e^-x with positive
     // factors, which panels (division.hpp) of half-width 1/8 integrate.
     Spans spans(Side, const Fineness& fineness) const override {
         Spans found;
@@ -174,8 +174,8 @@ PairPointer laplace_group(double rate, double scale, int records, int others) {
     return std::make_shared<const LaplaceGroup>(Group(rate, scale, records, others));
 }
 
-// With r = e^{-1/scale} the noise has the mass (1-r)/(1+r) at 0; beyond the centres the loss is constant, and all
-// outcomes there have 1/(1-r) times the mass of the first.
+// With r = e^{-1/scale} the noise has the mass (1-r)/(1+r) at 0. Beyond the centres the loss is constant, and the
+// outcomes there have 1/(1-r) times the mass of the first in total.
 PairPointer discrete_laplace_group(double rate, double scale, std::int64_t shift, int records, int others) {
     const Group group(rate, scale / static_cast<double>(shift), records, others);
     const double outer = -lane_log1p(deep_exp(-1.0 / scale)), inner = outer + lane_log(-lane_expm1(-1.0 / scale));

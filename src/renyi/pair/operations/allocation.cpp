@@ -17,14 +17,14 @@ namespace renyi {
 
 namespace {
 
-// Cells for sums of likelihood ratios: narrow around the median, of constant relative width far from it.
+// Sums of likelihood ratios, in cells that are narrow around the median and of constant relative width far from it.
 struct RatioPoint {
-    double sum, mass;  // of ratios; under Q
+    double sum, mass;  // a sum of ratios, and its mass under Q
 };
 
-constexpr double kSameSum = 1e-13;  // sums that differ by so little, relatively, are one
+constexpr double kSameSum = 1e-13;  // relative difference up to which sums count as equal
 
-// What a cell holds: its mass, that times the sums, and between which sums it lies.
+// The content of a cell: its mass, the total of mass times sum, and the least and largest sum.
 struct RatioCell {
     double mass = 0.0, moment = 0.0, low = kInfinity, high = 0.0;
 
@@ -37,14 +37,14 @@ struct RatioCell {
     void add(double sum, double at) noexcept { add({at, at * sum, sum, sum}); }
 };
 
-// They affect width and time, not validity.
-constexpr double kCell = 0.004;       // cells, of the distance from the median to a decile
-constexpr double kFar = 0.004;        // and of the distance from the median, at least
-constexpr double kLeast = 1e-3;       // of the mean distance from the median: for the distance to a decile
-constexpr double kCells = 2500.0;     // that reach far on either side: with more, these are wider
-constexpr double kShare = 0.01;       // cells, of the sum, at most
-constexpr double kShares = 2000.0;    // of such cells: with more, these are wider
-constexpr double kLeastSum = 1e-20;   // of the median and a cell: below, cells are as wide as here
+// Tuning: these affect width and time, not validity.
+constexpr double kCell = 0.004;       // width of central cells, in distances from the median to a decile
+constexpr double kFar = 0.004;        // least width of far cells, relative to the distance from the median
+constexpr double kLeast = 1e-3;       // least distance to a decile, in mean distances from the median
+constexpr double kCells = 2500.0;     // most far cells on either side: with more, far cells get wider
+constexpr double kShare = 0.01;       // largest width of a cell, relative to the sum
+constexpr double kShares = 2000.0;    // most cells of that largest width: with more, they get wider
+constexpr double kLeastSum = 1e-20;   // times median + cell: below this sum the largest width stays constant
 constexpr std::size_t kOutline = 48;  // points of an outline
 
 double quantile(const std::vector<RatioPoint>& points, double share) noexcept {
@@ -55,7 +55,7 @@ double quantile(const std::vector<RatioPoint>& points, double share) noexcept {
     return points.back().sum;
 }
 
-// Cells around the median of these points, for sums from low to high.
+// Cells around the median of the given points, for sums from low to high.
 class RatioCells {
 public:
     RatioCells(const std::vector<RatioPoint>& points, double low, double high)
@@ -82,7 +82,7 @@ public:
         return std::max(std::min(usual, most), kSameSum * sum);
     }
 
-    // From the lowest sum to the highest one.
+    // Returns the edges of the cells, from the lowest sum to the highest.
     std::vector<double> edges() const {
         std::vector<double> left{std::clamp(middle_, low_, high_)}, right;
         if (high_ > low_) {
@@ -98,13 +98,13 @@ private:
     double low_, high_, middle_, below_, above_, far_, share_, least_sum_;
 };
 
-// All sums of a point of each, points by their sums, in the cells between the edges.
+// Puts the sums of every point of `a` with every point of `b`, both sorted, into the cells between the edges.
 std::vector<RatioCell> sums_of(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b,
                                const std::vector<double>& edges) {
     std::vector<RatioCell> cells(std::max<std::size_t>(edges.size(), 2) - 1);
     const std::size_t last = cells.size() - 1;
     std::size_t first = 0;
-    const bool twice = &a == &b;  // then every two points are met once
+    const bool twice = &a == &b;  // then each unordered pair of points is visited once
     for (std::size_t i = 0; i < a.size(); ++i) {
         const RatioPoint& one = a[i];
         while (first < last && one.sum + b[twice ? i : 0].sum >= edges[first + 1]) ++first;
@@ -130,7 +130,7 @@ std::vector<RatioCell> sums_of(const std::vector<RatioPoint>& a, const std::vect
     return cells;
 }
 
-// Few points of about the same law.
+// Returns few points of about the same law.
 std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points) {
     if (points.size() <= kOutline) return points;
     std::vector<RatioPoint> found;
@@ -146,14 +146,14 @@ std::vector<RatioPoint> outline(const std::vector<RatioPoint>& points) {
     return found;
 }
 
-constexpr double kSetApart = 1e-45;  // masses under both that are set apart
-constexpr double kLargest = 200.0;   // losses of either sign: larger ones are accounted as this or as infinite
-constexpr double kNearly = 1e-6;     // of a span's losses: those at which it is divided are met better
-constexpr double kNarrow = 0.25;     // of a cell: what is closer together goes to its own ends
-constexpr double kFirstSpan = 0.25;  // widest span of the first look, in losses
-constexpr double kSpansOfCell = 2.0;
+constexpr double kSetApart = 1e-45;   // points with masses below it under both P and Q are set apart
+constexpr double kLargest = 200.0;    // larger |losses| count as this loss or as infinite
+constexpr double kNearly = 1e-6;      // tolerance of a cut, relative to the span's range of losses
+constexpr double kNarrow = 0.25;      // content narrower than this share of its cell goes to its own ends
+constexpr double kFirstSpan = 0.25;   // widest span of the first pass, in losses
+constexpr double kSpansOfCell = 2.0;  // spans per cell
 
-// Losses between low and high are divided until spans are narrower than a share of their cells, if there are any.
+// Divides losses between `least` and `largest` until spans are narrower than a share of their cells, if given.
 auto within(const RatioCells* cells, double least, double largest) {
     return CutBy([=](double low, double high) {
         const double nearly = std::max(kNearly * (high - low), kSameSum * (std::fabs(low) + std::fabs(high)));
@@ -169,9 +169,9 @@ auto within(const RatioCells* cells, double least, double largest) {
 
 bool by_sum(const RatioPoint& a, const RatioPoint& b) noexcept { return a.sum < b.sum; }
 
-// Masses rounded outward, without negligible ones and losses whose exponentials overflow: from above these outcomes are
-// distinguished from all others; from below the masses are dropped, and the losses are the largest of their sign, by
-// which one mass rises to e^-200 of the other.
+// Rounds masses outward and removes negligible masses and losses whose exponentials overflow. From above these outcomes
+// count as infinite and null. From below negligible masses are dropped, and too large losses are replaced by the
+// largest loss of their sign: the smaller mass rises to e^-200 of the larger.
 Spans restrained(Spans spans, Side side) {
     round_small_masses_outward(spans, side, 2.0);
     for (Span& span : spans.spans) {
@@ -193,7 +193,7 @@ Spans restrained(Spans spans, Side side) {
     return spans;
 }
 
-// The points of spans: their ends from above, their means from below.
+// Returns the points of spans: their ends from above, their means from below.
 std::vector<RatioPoint> points_of(const Spans& spans, Side side) {
     std::vector<RatioPoint> found;
     const bool above = side == Side::upper;
@@ -213,21 +213,21 @@ std::vector<RatioPoint> points_of(const Spans& spans, Side side) {
     return found;
 }
 
-// The law of a sum of likelihood ratios R = dA/dB of independent outputs, drawn from B: points of which a larger or a
-// smaller law in convex order consists, so that E[(S - x)_+] and E[(x - S)_+] are bounded for every x. Such bounds hold
-// for sums of independent ratios, summand by summand.
+// The law of a sum of likelihood ratios R = dA/dB of independent outputs, drawn from B. It holds the points of a law
+// that is larger or smaller in convex order, so that E[(S - x)_+] and E[(x - S)_+] are bounded for every x. Such bounds
+// carry over to sums of independent ratios, summand by summand.
 //
 // Sums of two laws fall into cells, narrow around the median and of constant relative width far from it.
-//     from above   what a cell holds goes to its ends, the mean kept
-//     from below   to its mean
-// so that what is lost is the variance inside the cells. Everything is a sum of positive terms: masses keep their
-// relative precision however small they are. Negligible masses are set apart: from above as if the ratio
-// were the largest for S, the least for -S; from below it is dropped.
+//     from above   the mass of a cell moves to its ends, the mean kept
+//     from below   the mass of a cell moves to its mean
+// so that the loss of precision is the variance inside the cells. All sums have positive terms: masses keep their
+// relative precision however small they are. Negligible masses are set apart: from above they count as if their ratio
+// were the largest for S and the least for -S; from below they are dropped.
 class RatioLaw {
 public:
-    // Of one ratio. Without the masses where B vanishes.
+    // The law of one ratio, without the mass where B vanishes.
     RatioLaw(const Pair& base, Side side) : side_(side) {
-        // Where losses are likely enough to matter; then how narrow they are; then as narrow as the cells.
+        // First finds the range of losses that matter, then refines the spans until they are narrow for their cells.
         Spans spans = base.spans(side, within(nullptr, -kLargest, kLargest));
         double low = kInfinity, high = -kInfinity;
         for (const Span& span : spans.spans) {
@@ -261,10 +261,10 @@ public:
         if (!points.empty()) gather(points, {{0.0, 1.0}});
     }
 
-    // Mass of A at losses that are accounted as infinite for their size.
+    // The mass of A at losses that count as infinite because they are too large.
     double too_large() const noexcept { return too_large_; }
 
-    // Of the sum of so many more ratios.
+    // The law of the sum of this law's ratios and those of `other`.
     RatioLaw plus(const RatioLaw& other) const {
         RatioLaw found;
         found.side_ = side_;
@@ -274,7 +274,7 @@ public:
         found.infinite_ = infinite_;
         found.mass_error_ = mass_error_ + other.mass_error_;
         found.sum_error_ = std::max(sum_error_, other.sum_error_);
-        // Where either is set apart the other's mean is at most 1.
+        // Where one summand is set apart, the mean of the other is at most 1.
         const double up = 1.0 + 16.0 * kUnitRoundoff;
         found.apart_q_ = (apart_q_ + other.apart_q_) * up;
         found.apart_p_ =
@@ -294,7 +294,7 @@ public:
         }
     }
 
-    // The pair of the mean: (points weighted by it, points), as losses log(sum/count).
+    // The pair of the mean ratio: (points weighted by the mean, points), with the losses log(sum/count).
     Spans spans() const {
         Spans found;
         found.infinite = infinite_;
@@ -328,7 +328,7 @@ public:
 
 private:
     RatioLaw() = default;
-    // The sums of two laws' points, in cells.
+    // Gathers the sums of the points of two laws in cells.
     void gather(const std::vector<RatioPoint>& a, const std::vector<RatioPoint>& b) {
         std::vector<RatioPoint> rough;
         for (const RatioPoint& one : outline(a))
@@ -364,7 +364,7 @@ private:
             put(start, cell.mass * (1.0 - share));
             put(end, cell.mass * share);
         }
-        // Terms of a row's run, rows, and what is done to each.
+        // Roundings: the terms of a row's run, the rows, and the operations on each.
         const double terms = static_cast<double>(a.size() + b.size()) + 16.0;
         mass_error_ += terms * kUnitRoundoff;
         sum_error_ += 2.0 * terms * kUnitRoundoff + kSameSum;
@@ -372,17 +372,17 @@ private:
 
     Side side_ = Side::upper;
     double count_ = 1.0;
-    std::vector<RatioPoint> points_;             // by their sums
-    double apart_p_ = 0.0, apart_q_ = 0.0;       // masses of what is set apart
-    double mass_error_ = 0.0, sum_error_ = 0.0;  // relative, of each point
-    double least_ = 0.0, largest_ = 0.0;         // ratios; inf where there is no largest
+    std::vector<RatioPoint> points_;             // sorted by sum
+    double apart_p_ = 0.0, apart_q_ = 0.0;       // masses set apart
+    double mass_error_ = 0.0, sum_error_ = 0.0;  // relative errors of each point
+    double least_ = 0.0, largest_ = 0.0;         // least and largest ratio; inf where there is no largest
     Bracket infinite_{0.0, 0.0};                 // mass of A where B vanishes
     double too_large_ = 0.0;
 };
 
 constexpr double kMostTooLarge = 1e-30;
 
-// (P, Q) with and without the record. Found when first read.
+// The pair (P, Q) of the epoch with and without the record, computed on first use.
 class AllocatedPair final : public BracketedPair {
 public:
     // 1 <= steps <= 1e6.
@@ -398,7 +398,7 @@ private:
             for (const Side one : {Side::upper, Side::lower}) {
                 PairPointer& pair = one == Side::upper ? upper_ : lower_;
                 const RatioLaw law(*base_, one);
-                // An observer who knows the step sees one use.
+                // An observer who knows the step sees one use: the base pair dominates.
                 pair = law.too_large() > kMostTooLarge
                            ? base_
                            : std::make_shared<const AtomsPair>(law.times(steps_).spans(), false);

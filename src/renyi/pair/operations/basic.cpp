@@ -8,7 +8,7 @@ namespace renyi {
 
 namespace {
 
-// Both masses move with the loss, and p'/q' = 1 + s (e^mean - 1). The slope is largest at the upper end.
+// The span of the Poisson sample: p'/q' = 1 + s (e^mean - 1). The slope of the loss is largest at the upper end.
 Span moved(const Span& s, double rate) noexcept {
     const double low = sampled_loss(rate, s.low), mean = sampled_loss(rate, s.mean);
     const double high = sampled_loss(rate, s.high);
@@ -24,7 +24,7 @@ void add_scaled(Bracket& sum, double weight, const Bracket& mass) noexcept {
 
 }  // namespace
 
-// Domination goes with the reverse: if H is nowhere below another's, so is E H(1/E).
+// The reverse keeps domination: if a profile H is nowhere below another, then E H(1/E) is nowhere below its reverse.
 Spans ReversedPair::spans(Side side, const Fineness& fineness) const {
     Spans found = base_->spans(side, mirrored(fineness));
     for (Span& s : found.spans) s = reversed(s);
@@ -55,12 +55,12 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
     const auto moved_cut = [&](double low, double high) {
         const double cut = fineness.cut(sampled_loss(rate_, low), sampled_loss(rate_, high));
         if (!std::isfinite(cut)) return cut;
-        return cut > 700.0 ? cut - std::log(rate_) : std::log1p(std::expm1(cut) / rate_);  // moved there, about
+        return cut > 700.0 ? cut - std::log(rate_) : std::log1p(std::expm1(cut) / rate_);  // about the inverse
     };
     found = base_->spans(side, CutBy(moved_cut, fineness.joins_atoms()));
     for (Span& s : found.spans) s = moved(s, rate_);
     const double null = found.null.upper, least = lane_log1p(-rate_);
-    if (null > 0.0) {  // where the record is not, with what it would have ruled out
+    if (null > 0.0) {  // Q-mass where P vanishes: the loss of the sample there is log(1 - s)
         const double spread = (null - found.null.lower) / null;
         found.spans.push_back({least, least, least, (1.0 - rate_) * null, null, spread + 4.0 * kUnitRoundoff,
                                4.0 * kUnitRoundoff * std::fabs(least)});
@@ -74,7 +74,7 @@ Spans PoissonSampledPair::spans(Side side, const Fineness& fineness) const {
     return found;
 }
 
-// The sample of one side, which may be of a class that knows its moment.
+// The sample of one side may be of a class with a moment of its own.
 CurvePointer PoissonSampledPair::moment(Direction direction) const {
     if (rate_ == 0.0) return std::make_shared<const LinearCurve>(0.0);
     if (rate_ == 1.0) return base_->moment(direction);
@@ -122,7 +122,7 @@ public:
             mass->lower *= 1.0 - terms * kUnitRoundoff;
             mass->upper = std::min(mass->upper * (1.0 + terms * kUnitRoundoff), 1.0);
         }
-        // The rest has an absolute error of terms u, and what is not distinguished adds nothing to H above E = 1.
+        // The rest has an absolute error of terms u. Mass at loss 0 adds nothing to H above E = 1.
         if (rest > 0.0)
             all.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(terms * kUnitRoundoff / rest, 1.0), 0.0});
         return all;

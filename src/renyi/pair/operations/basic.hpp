@@ -1,6 +1,6 @@
-// What is done to any pair: the reverse (Q, P), a Poisson sample, a labelled mixture of several, and two pairs as the
-// sides of a third. Operations on sides, parts and reverses are those of the pairs they are made of, so that each
-// closed form is found however a pair was put together.
+// Operations on any pair: the reverse (Q, P), a Poisson sample, a labelled mixture of several pairs, and a pair whose
+// two sides are given. Operations on sides, parts and reverses are delegated to the underlying pairs, so that each
+// closed form is found however a pair was built.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace renyi {
 
-// Losses change their signs.
+// The cuts of `base` for losses of the opposite sign.
 inline double mirrored_cut(const Fineness& base, double low, double high) noexcept {
     const double found = base.cut(-high, -low);
     return std::isfinite(found) ? -found : found;
@@ -43,10 +43,10 @@ private:
     PairPointer base_;
 };
 
-// log(1 + s (e^l - 1)), to 8u of itself and what the slope s e^l/(1 + s (e^l - 1)) makes of an error of l.
+// log(1 + s (e^l - 1)). The relative error is 8u; an error of l adds the slope s e^l/(1 + s (e^l - 1)) times itself.
 double sampled_loss(double rate, double loss) noexcept;
 
-// ((1-s) Q + s P, Q), the direction "remove"; "add" is its reverse.
+// The pair ((1-s) Q + s P, Q), for the direction "remove"; its reverse is for "add".
 class PoissonSampledPair : public Pair {
 public:
     PoissonSampledPair(PairPointer base, double rate) : base_(std::move(base)), rate_(rate) {}  // rate in [0, 1]
@@ -67,10 +67,11 @@ struct WeightedPair {
     PairPointer pair;
 };
 
-// Shows which of several pairs was drawn, and an outcome of it; with what is missing to 1 nothing is revealed.
+// The pair that draws one of several pairs and reveals which, with an outcome of it. With the remaining probability
+// nothing is revealed.
 PairPointer mixed_pair(std::vector<WeightedPair> parts);
 
-// A pair of which only one that dominates it and one that it dominates are known.
+// A pair known only through bounds: `upper` dominates it, and it dominates `lower`.
 class BracketedPair : public Pair {
 public:
     BracketedPair(PairPointer upper, PairPointer lower) : upper_(std::move(upper)), lower_(std::move(lower)) {}
@@ -87,35 +88,36 @@ public:
 protected:
     BracketedPair() = default;
 
-    mutable PairPointer upper_, lower_;  // of those that find them when they are read first
+    mutable PairPointer upper_, lower_;  // mutable for subclasses that compute them on first use
 
 private:
     const PairPointer& of(Side side) const { return side == Side::upper ? upper() : lower(); }
 };
 
 // Independent releases on the same data as one pair, so that they can be sampled together: laws of losses on a lattice,
-// see LossLaw in the source. Compositions that are not sampled together need none of this.
+// see LossLaw in the source. Compositions that are not sampled together do not need it.
 //
-// From below, the outcomes of a law have losses that lie on no lattice. Of any two that are neighbours one half each is
-// handed on as a blend, 1 - u of the one and u of the other, u uniform: merging again. So the losses fill the gaps, and
-// a further lattice loses no more than by a smooth density; masses over an interval of u are linear in u, hence those
-// of its middle. Outcomes by themselves stay atoms.
+// From below, the outcomes of a law have losses that lie on no lattice. Neighbouring outcomes are blended: each goes at
+// random to a point between them, which is post-processing again (see Blend in the source). So the losses fill the gaps
+// between the outcomes, and a further lattice loses no more than on a smooth density. Outcomes without neighbours stay
+// atoms.
 PairPointer product_pair(const std::vector<CountedPair>& parts);  // at least one, each at least once
 
-// The convolution of non-negative sequences, directly: every sum is right to its number of terms in u, however small.
+// The direct convolution of non-negative sequences: the relative error of every sum is its number of terms times u,
+// however small the sum is.
 //
-// 32 sums at a time stay in registers, so that a product costs a multiplication and an addition of vectors and hardly
-// a load. Inputs are scaled up by 2^500 each and the sums down again, so that no product below 2^-1022 is lost before.
-// Values in [0, 1], fewer than 2^20 of the shorter. The relative error is (its length + 2) u, but for sums below
-// 2^-1022.
+// 32 sums at a time stay in registers, so that a product costs a vector multiplication, a vector addition and hardly a
+// load. Inputs are scaled up by 2^500 each and the sums down again, so that no product below 2^-1022 is lost.
+// Domain: values in [0, 1]; the shorter sequence has fewer than 2^20. The relative error is (its length + 2) u, except
+// for sums below 2^-1022.
 std::vector<double> convolved(const std::vector<double>& a, const std::vector<double>& b);
 
-// One epoch of random allocation of any pair (A, B) to t steps: A at one of them, drawn uniformly, and B at the others,
-// against B at all. The ratio of both is the mean of t ratios dA/dB, independent under B.
+// One epoch of random allocation of any pair (A, B) to t steps: P has A at one step, drawn uniformly, and B at all
+// others; Q has B at all steps. The likelihood ratio is the mean of t ratios dA/dB, independent under B.
 //
-// It dominates the epoch of every mechanism whose steps (A, B) dominates, adaptive ones too, in both directions: a
-// channel that maps A and B to the outputs of a step with and without the record (Blackwell), step by step. Feldman,
-// Shenfeld 2025, arXiv 2502.08202.
+// The pair dominates the epoch of every mechanism whose steps (A, B) dominates, adaptive ones too, in both directions:
+// at each step a channel maps A and B to the outputs with and without the record (Blackwell). Feldman, Shenfeld 2025,
+// arXiv 2502.08202.
 PairPointer allocated_pair(PairPointer base, double steps);  // 1 <= steps <= 1e6
 
 }  // namespace renyi

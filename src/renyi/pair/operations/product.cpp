@@ -15,32 +15,32 @@ namespace renyi {
 
 namespace {
 
-// The law of a loss on a lattice, and sums of independent ones: a pair from above or from below.
+// The law of a loss on a lattice, and the laws of sums of independent losses: a pair from above or from below.
 //
 // Above: spans are shared between the nodes step (first + i) so that both masses are kept ("connect the dots", arXiv
 // 2207.04380), a pair that dominates; products of dominating pairs dominate the product. The masses under Q are p e^-l.
-// Below: outcomes are merged by the cell of their loss, and after a convolution by the sum of the cells' numbers.
-// Masses of P and Q are convolved apart, the loss is the log of their ratio. Merging is post-processing. Both differ
-// from the truth by the variance inside the cells, of second order in the step. Steps are powers of two; where a law
-// has become long its step is doubled.
-constexpr double kTail = 1e-150;  // mass that is cut off at either end
+// Below: outcomes are merged by the cell of their loss, and after a convolution by the sum of the cells' indices.
+// Masses of P and Q are convolved separately, the loss is the log of their ratio. Merging is post-processing. Both
+// sides differ from the truth by the variance inside the cells, of second order in the step. Steps are powers of two;
+// the step of a law that has become long is doubled.
+constexpr double kTail = 1e-150;  // most mass that is cut off at either end
 
 struct LossLaw {
     Side side;
     double step;
     std::int64_t first;
-    std::vector<double> p, q;  // q from below only
-    double infinite, null;     // masses of only P and of only Q, rounded toward the side
-    double error, drift;       // relative of the masses; absolute of the losses, from above
-    // From above: what was cut off, P-mass above and Q-mass below, and the ends of all losses, between which it lies.
+    std::vector<double> p, q;  // q is set from below only
+    double infinite, null;     // P-mass where Q vanishes and Q-mass where P vanishes, rounded toward the side
+    double error, drift;       // relative error of the masses; absolute error of the losses, from above only
+    // From above: the P-mass cut off above and the Q-mass cut off below, and the ends between which all losses lie.
     double cut_above = 0.0, cut_below = 0.0, top = kInfinity, bottom = -kInfinity;
 };
 
 constexpr double kSmallestStep = 0x1p-60;  // nodes stay exact
-constexpr double kOnEdge = 1e-6;
-constexpr double kHardlyAny = 1e-200;  // masses that are hardly known
+constexpr double kOnEdge = 1e-6;           // distance, in steps, at which an end counts as on an edge
+constexpr double kHardlyAny = 1e-200;      // smaller masses may have a large relative error
 
-// Divides at step (i + offset), offset 0 or 1/2, start <= i <= end.
+// Divides at the losses step (i + offset), offset 0 or 1/2, start <= i <= end.
 auto at_edges(double step, double offset, double start, double end) {
     return CutBy([=](double low, double high) {
         const double first = std::max(std::floor(low / step - offset + kOnEdge) + 1.0, start);
@@ -51,8 +51,8 @@ auto at_edges(double step, double offset, double start, double end) {
 }
 
 struct Range {
-    double low, high;    // but for kTail of Q below and kTail of P above; 0 among them
-    double bottom, top;  // of all
+    double low, high;    // range of the losses and 0, without Q-mass kTail below and P-mass kTail above
+    double bottom, top;  // range of all losses and 0
     bool cut;
 };
 
@@ -73,12 +73,12 @@ Range range_of(std::vector<Span> spans) {
     return found;
 }
 
-// A power of two of which about `points` make the range.
+// Returns a power of two, of which about `points` steps make the range.
 double step_of(Range range, double points) noexcept {
     return std::exp2(std::ceil(std::log2(std::max((range.high - range.low) / points, kSmallestStep))));
 }
 
-// The sums over spans, and the largest number of terms of one.
+// Sums of the masses of spans by node, and the largest number of terms of one sum.
 struct Sums {
     explicit Sums(std::size_t size) : p(size), q(size), terms_(size) {}
     void add(std::int64_t i, double mass, double other) noexcept {
@@ -96,7 +96,7 @@ private:
     std::vector<double> terms_;
 };
 
-// Shares spans between nodes. Losses wrong by e at most move the labels by as much, with the masses kept.
+// Shares spans between nodes. An error e of the losses moves the labels by at most e and keeps the masses.
 class Shared {
 public:
     Shared(double step, std::int64_t first, std::size_t size)
@@ -153,9 +153,9 @@ LossLaw shared(const Pair& pair, Range range, double step) {
     Shared all(step, first, static_cast<std::size_t>(last - first + 1));
     for (const Span& s : found.spans) all.add(s);
     const double error = largest(found.spans, &Span::mass_error) + (all.sums.most_terms() + 16.0) * kUnitRoundoff;
-    // What is cut off is less than kTail of Q below, and of P, hence of Q, above.
+    // The mass cut off is less than kTail of Q below, and of P, hence of Q, above.
     const double outward = 1.0 + 2.0 * error, lost = range.cut ? 4.0 * kTail : 0.0;
-    // A share that is wrong by 16u is one of a loss that is wrong by 16u of the step.
+    // An error of 16u of a share is that of a loss with an error of 16u of the step.
     const double drift = largest(found.spans, &Span::loss_error) +
                          kUnitRoundoff * (4.0 * std::max(-range.low, range.high) + 20.0 * step);
     LossLaw law{Side::upper,
@@ -184,14 +184,14 @@ LossLaw merged(const Pair& pair, Range range, double step) {
     for (const Span& s : found.spans)
         sums.add(static_cast<std::int64_t>(std::floor(std::clamp(s.mean, range.low, range.high) / step + 0.5)) - first,
                  s.p, s.q);
-    // Masses are wrong by the error of the loss besides.
+    // The error of the loss adds to that of the masses.
     const double error = largest(found.spans, &Span::mass_error) + largest(found.spans, &Span::loss_error) +
                          (sums.most_terms() + 16.0) * kUnitRoundoff;
     return {Side::lower,      step,  first, std::move(sums.p), std::move(sums.q), found.infinite.lower,
             found.null.lower, error, 0.0};
 }
 
-// Of one use, on a step for which it has about `points` nodes.
+// The law of one use, with a step for which it has about `points` nodes.
 LossLaw law_of(const Pair& pair, Side side, double points) {
     const CutBy rough([](double low, double high) { return high - low > 2.0 ? kAnywhere : kFine; });
     const Range range = range_of(pair.spans(side, rough).spans);
@@ -202,7 +202,7 @@ LossLaw law_of(const Pair& pair, Side side, double points) {
 constexpr std::size_t kTile = 32;
 constexpr double kUp = 0x1p500;
 
-// out[t] = sum_i a[i] b[t - i], 0 <= t < kTile; b has what it reads on both sides.
+// out[t] = sum_i a[i] b[t - i], 0 <= t < kTile; b is padded on both sides.
 RENYI_MULTIVERSION void tile(const double* __restrict a, std::ptrdiff_t size, const double* __restrict b,
                              double* __restrict out) noexcept {
     double sums[kTile] = {};
@@ -225,7 +225,7 @@ std::vector<double> convolved(const std::vector<double>& a, const std::vector<do
     for (std::size_t i = 0; i < b.size(); ++i) start[i] = b[i] * kUp;
     const auto last_b = static_cast<std::ptrdiff_t>(b.size()) - 1, count = static_cast<std::ptrdiff_t>(a.size());
     for (std::size_t k = 0; k < out.size(); k += kTile) {
-        // Of the tile's outputs k <= j < k + 32 only a[j - last_b], ..., a[j] meet a value of b.
+        // For an output k <= j < k + 32 of the tile, only a[j - last_b], ..., a[j] meet a value of b.
         const auto at = static_cast<std::ptrdiff_t>(k);
         const std::ptrdiff_t from = std::max<std::ptrdiff_t>(at - last_b, 0);
         const std::ptrdiff_t to = std::min<std::ptrdiff_t>(at + static_cast<std::ptrdiff_t>(kTile), count);
@@ -236,7 +236,7 @@ std::vector<double> convolved(const std::vector<double>& a, const std::vector<do
     return out;
 }
 
-// Sums of independent losses: convolutions, then the ends are cut off and the lattice is made coarser.
+// Sums of independent losses: the laws are convolved, then the ends are cut off and the lattice is made coarser.
 
 namespace {
 
@@ -246,8 +246,8 @@ double node_of(const LossLaw& law, std::size_t i) noexcept {
     return law.step * static_cast<double>(law.first + static_cast<std::int64_t>(i));
 }
 
-// On a lattice of twice the step. An odd node, with h to both neighbours, goes to both: from below in halves, from
-// above so that both masses are kept. 16u.
+// The law on a lattice of twice the step. The mass of an odd node, at distance h from both neighbours, goes to both:
+// from below in halves, from above so that the masses of P and Q are kept. The error is 16u.
 LossLaw doubled(const LossLaw& law) {
     const double h = law.side == Side::upper ? law.step : 0.0;
     const double up = 1.0 / (1.0 + lane_exp(-h)), down = up * lane_exp(-h);
@@ -276,7 +276,8 @@ LossLaw doubled(const LossLaw& law) {
     return found;
 }
 
-// Drops the ends: from above P goes up, to the next node or to infinity; from below they are merged into the next one.
+// Drops the ends: from above P-mass moves up, to the next node or to infinity; from below an end is merged into the
+// next node.
 LossLaw trimmed(LossLaw law) {
     const bool upper = law.side == Side::upper;
     const auto other = [&](std::size_t i) {
@@ -335,7 +336,7 @@ LossLaw sum_of(LossLaw a, LossLaw b, double points) {
     return sum;
 }
 
-// Of `count` >= 1 uses, with at most twice as many nodes.
+// The law of `count` >= 1 uses, with at most 2 `points` nodes.
 LossLaw power(LossLaw law, std::int64_t count, double points) {
     while (count % 2 == 0) {
         law = sum_of(law, law, points);
@@ -350,11 +351,11 @@ LossLaw power(LossLaw law, std::int64_t count, double points) {
 }
 
 constexpr double kReliable = 1e-290;  // smaller masses may have underflowed
-constexpr double kWork = 3e9;         // products
-constexpr double kDeepest = -300.0;   // below it a mass of P may vanish where one of Q is above 2^-500
-constexpr double kNeighbours = 3.0;   // steps, between outcomes that are blended
+constexpr double kWork = 3e9;         // most products of all convolutions
+constexpr double kDeepest = -300.0;   // at losses below it a mass of P may vanish where that of Q is above 2^-500
+constexpr double kNeighbours = 3.0;   // largest distance of outcomes that are blended, in steps
 
-// So many that the convolutions, of 12 products a point and another, keep within the work.
+// Returns the number of points for which all convolutions, of 12 products per pair of points, stay within kWork.
 double points_for(const std::vector<CountedPair>& parts) noexcept {
     double sums = static_cast<double>(parts.size()) - 1.0;
     for (const CountedPair& part : parts) {
@@ -372,7 +373,7 @@ LossLaw composed(const std::vector<CountedPair>& parts, Side side) {
     return total;
 }
 
-// What was cut off, at the ends of the losses or beyond all.
+// Adds the mass that was cut off: at the ends of the losses, or beyond all losses.
 void add_ends(const LossLaw& law, bool bounded, Spans& found) {
     const double above = law.cut_above + kNegligible, below = law.cut_below + kNegligible;
     if (bounded) {
@@ -388,7 +389,7 @@ void add_ends(const LossLaw& law, bool bounded, Spans& found) {
 PairPointer atoms_above(const std::vector<CountedPair>& parts) {
     const LossLaw law = composed(parts, Side::upper);
     Spans found;
-    found.infinite = {law.infinite, law.infinite};  // this is the pair above, exactly
+    found.infinite = {law.infinite, law.infinite};  // exact, as this pair defines the upper side
     found.null = {law.null, law.null};
     const bool bounded = std::isfinite(law.top - law.bottom);
     add_ends(law, bounded, found);
@@ -400,7 +401,7 @@ PairPointer atoms_above(const std::vector<CountedPair>& parts) {
         found.spans.push_back({loss, loss, loss, law.p[i], q, law.error + 8.0 * kUnitRoundoff, law.drift});
         others += q;
     }
-    // Where masses of P may have underflowed those of Q are what is missing to 1.
+    // Where masses of P may have underflowed, the masses of Q there are what is missing to 1.
     const double error = law.error + law.drift + static_cast<double>(law.p.size() + 16) * kUnitRoundoff;
     const bool deep = law.step * static_cast<double>(law.first) < kDeepest;
     const double missing = deep ? std::max(1.0 - others, 0.0) + 2.0 * error : 0.0;
@@ -411,13 +412,14 @@ PairPointer atoms_above(const std::vector<CountedPair>& parts) {
 
 double log_ratio(double p, double q) noexcept { return lane_log(p) - lane_log(q); }
 
-// Masses right to the law's error each, so that losses are to twice that, and to what the logarithms make.
+// An outcome. Each mass has the error of the law, so that the loss has twice that error and that of the logarithms.
 Span outcome(double p, double q, double low, double high, double mass_error) noexcept {
     const double mean = std::clamp(log_ratio(p, q), low, high);
     return {low, mean, high, p, q, mass_error, 2.0 * mass_error + kUnitRoundoff * (2900.0 + 2.0 * std::fabs(mean))};
 }
 
-// Ends where a mass may have underflowed are merged into the next outcome; between them P and Q vanish together.
+// Returns the outcomes of a law from below. Ends where a mass may have underflowed are merged into the next outcome;
+// between them P and Q vanish together.
 Spans outcomes_below(const LossLaw& law) {
     Spans found;
     found.infinite = {law.infinite, law.infinite};
@@ -448,18 +450,19 @@ Spans outcomes_below(const LossLaw& law) {
 //
 //     e^(lambda_Q u) expm1(d (1 - u)) / expm1(d)  of a,     e^(lambda_P (u - 1)) expm1(d u) / expm1(d)  of b
 //
-// give P the density p_a e^(lambda_P u), Q likewise, and u the loss of a plus -d u: a density of losses without jumps,
-// which a lattice holds to second order in its step.
+// give P the density p_a e^(lambda_P u), Q likewise. The loss at u is that of a plus -d u: its density has no jumps, so
+// that a lattice represents it to second order in the step.
 struct Blend {
     Blend(const Span& a, const Span& b) noexcept
         : start(a.mean), log_p(lane_log(b.p / a.p)), log_q(lane_log(b.q / a.q)), gap(log_p - log_q) {}
 
-    // Outcomes of one loss need no blend; the rule below is good where masses differ little.
+    // Outcomes of the same loss need no blend; the rule in `uses` is accurate where masses differ little.
     bool exists(double farthest) const noexcept {
         return 0x1p-20 * farthest < gap && gap <= farthest && std::fabs(log_p) <= 1.0 && std::fabs(log_q) <= 1.0;
     }
 
-    // Integrals of both densities: analytic and below e^8 on the ellipse of parameter 15.9, 2^-48 by 8 nodes.
+    // Integrals of both densities, which are analytic and below e^8 on the ellipse of parameter 15.9: 8 nodes leave an
+    // error of 2^-48.
     std::pair<double, double> uses() const noexcept {
         const Rule& rule = rule_for(1.0);
         const double d = log_q - log_p, whole = lane_expm1(d);
@@ -478,19 +481,20 @@ struct Blend {
         return lane_exp(lambda * from) * (part == 0.0 ? to - from : lane_expm1(part) / lambda);
     }
 
-    // The loss, over u.
+    // The loss at u.
     double operator()(double u) const noexcept { return start + gap * u; }
     double inverse(double loss) const noexcept { return (loss - start) / gap; }
 
     double start;  // loss of a
     double log_p, log_q, gap;
-    double share = 0.0;  // of the densities
+    double share = 0.0;  // the factor of both densities
 };
 
-// The outcomes of a law from below, neighbours blended.
+// The outcomes of a law from below, with neighbours blended.
 class BlendedOutcomes final : public Pair {
 public:
-    // Every outcome is used up to 1 at most: a blend has the smaller of the shares that use its two outcomes up.
+    // No outcome is used more than once in total: the share of a blend is the smaller of those that use up either of
+    // its two outcomes.
     BlendedOutcomes(const LossLaw& law, bool symmetric) : outcomes_(outcomes_below(law)), symmetric_(symmetric) {
         constexpr double kUsesError = 0x1p-44;  // relative
         const std::vector<Span>& all = outcomes_.spans;
@@ -538,9 +542,9 @@ public:
     bool symmetric() const noexcept override { return symmetric_; }
 
 private:
-    Spans outcomes_;             // atoms, by their losses
-    std::vector<double> kept_;   // share of an outcome that is in no blend
-    std::vector<Blend> blends_;  // of each outcome with the next
+    Spans outcomes_;             // atoms, sorted by loss
+    std::vector<double> kept_;   // share of each outcome that is in no blend
+    std::vector<Blend> blends_;  // blends of each outcome with the next
     bool symmetric_;
 };
 

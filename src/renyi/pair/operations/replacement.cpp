@@ -12,19 +12,19 @@
 
 namespace renyi {
 
-// Losses are moved up by their errors first: a larger loss of the same P-mass is an upper bound. A span across 0 is
-// spread to its ends, the lower of which is then not above 0; so is an atom that may lie there, far enough for its
+// Losses are first moved up by their errors: a larger loss of the same P-mass is an upper bound. A span across 0 is
+// spread to its ends, of which the lower is not above 0. An atom that may lie at 0 is spread too, far enough for its
 // share above 0 to be small.
 
 namespace {
 
-constexpr double kOnEdge = 1e-9;  // of a span: so much of it may lie beyond 0
-constexpr double kFarEnough = 0x1p-30;
+constexpr double kOnEdge = 1e-9;        // share of a span's losses that may lie beyond 0
+constexpr double kFarEnough = 0x1p-30;  // upper end of an atom spread around 0, a loss
 
-// The part above 0; no mass where there is none.
+// The part of a span above 0; its mass is 0 if there is none.
 Span above_zero(Span s) noexcept {
     const double error = s.loss_error + 2.0 * kUnitRoundoff * std::max(std::fabs(s.low), std::fabs(s.high));
-    if (s.high <= error) {  // what is above 0 is so by twice the error at most: it counts at 0
+    if (s.high <= error) {  // losses are above 0 by twice the error at most: the span counts at 0
         s.p = 0.0;
         s.loss_error = 2.0 * error;
         return s;
@@ -34,7 +34,7 @@ Span above_zero(Span s) noexcept {
     s.mean += error;
     s.high = doubtful ? std::max(s.mean, kFarEnough) : s.high + error;
     if (s.low <= 0.0 && s.high > 0.0) {
-        // The share (1 - e^{low-mean})/(1 - e^{low-high}), right to 16u.
+        // The share (1 - e^{low-mean})/(1 - e^{low-high}), with an error of 16u.
         const double width = -lane_expm1(s.low - s.high);
         const double share = width > 0.0 ? std::min(-lane_expm1(s.low - s.mean) / width, 1.0) : 1.0;
         s.p *= share;
@@ -49,12 +49,12 @@ Span above_zero(Span s) noexcept {
 
 class SplicedPair final : public Pair {
 public:
-    // the base is symmetric, or has its larger losses in this order
+    // The base is symmetric, or has its larger losses in this order.
     SplicedPair(PairPointer base, double rate) : sampled_(base->sampled(rate)) {}
 
-    // Of both sides: from above only.
+    // Both sides have the same spans: the bound is from above only.
     Spans spans(Side, const Fineness& fineness) const override {
-        // Losses above 0 are divided both where they and where their mirror images are to be divided.
+        // Losses above 0 are divided at their own cuts and at the mirrored cuts.
         const auto both_ways = [&fineness](double low, double high) {
             const double edge = kOnEdge * (high - low);
             if (high <= edge) return kFine;
@@ -79,13 +79,13 @@ public:
             taken = taken + s.p + s.q;
             error += (s.p + s.q) * s.mass_error;
         }
-        // Too much at 0 is harmless.
+        // Too much mass at 0 is harmless.
         error += 4.0 * kUnitRoundoff + (all.infinite.upper - all.infinite.lower);
         const double rest = std::max(1.0 - taken.hi, 0.0) + error;
         found.spans.push_back({0.0, 0.0, 0.0, rest, rest, std::min(2.0 * error / rest, 1.0), moved});
         return found;
     }
-    // A splice has the excess of the sample above 0 and that of its reverse below: at most the sum of both.
+    // A splice has the excess A - 1 of the sample above 0 and that of its reverse below: at most the sum of both.
     CurvePointer moment(Direction direction) const override {
         const Spans rough = spans(Side::upper, Coarse{});
         if (!rough.unbounded_above || rough.infinite.upper > 4.0 * kNegligible) return Pair::moment(direction);
@@ -96,7 +96,7 @@ public:
     bool symmetric() const noexcept override { return true; }
 
 private:
-    PairPointer sampled_;  // ((1-g) Q + g P, Q), whose losses above 0 it has
+    PairPointer sampled_;  // ((1-g) Q + g P, Q), whose losses above 0 the splice has
 };
 
 }  // namespace
@@ -107,10 +107,10 @@ PairPointer spliced_pair(PairPointer base, double rate) {
 
 namespace {
 
-// What underflows is bounded from above.
+// The upper end of a certified probability, with an allowance for underflow.
 double raised(Certified c) noexcept { return std::min(upper(c) + (c.value == 1.0 ? 0.0 : kNegligible), 1.0); }
 
-// a + b and a b of non-negative ones.
+// a + b, a b and min(a/b, 1) for non-negative values.
 Certified sum_of(Certified a, Certified b) noexcept {
     return {a.value + b.value, std::max(a.relative_error, b.relative_error) + kUnitRoundoff};
 }
@@ -150,7 +150,7 @@ TruncatedRates rates_of_removal(const TruncatedSampling& s) noexcept {
     return {{raised(masses.below), s.rate}, {raised(masses.from), rate}, std::max(lower(masses.taken), 0.0)};
 }
 
-// Weights that are rounded up may exceed 1 together: H is a sum of non-negative terms, and only larger.
+// The sum of the weights, which are rounded up, may exceed 1: H is a sum of non-negative terms and only gets larger.
 PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairPointer full, PairPointer taken) {
     std::vector<WeightedPair> parts{{rates.below.weight, std::move(below)}, {rates.full.weight, std::move(full)}};
     return std::make_shared<const BracketedPair>(mixed_pair(std::move(parts)), std::move(taken));
@@ -158,10 +158,10 @@ PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairP
 
 namespace {
 
-constexpr double kLikely = 1e-17, kLeastMass = 1e-130;  // relative to the likeliest
-constexpr std::size_t kSingles = 64, kRare = 8;         // groups of likely and of rarer numbers
+constexpr double kLikely = 1e-17, kLeastMass = 1e-130;  // relative to the largest mass
+constexpr std::size_t kSingles = 64, kRare = 8;         // most groups of likely numbers and of rarer numbers
 
-// Masses of first, first + 1, ... > 0 and of all others together, relative to the likeliest.
+// Masses of the numbers first, first + 1, ... > 0 and of all others together, relative to the largest mass.
 struct Counts {
     double first;
     std::vector<double> masses;
@@ -169,8 +169,8 @@ struct Counts {
     double left;
 };
 
-// Masses from the mode, without it, to `last` or until they are negligible: from there on no more than
-// r/(1 - r) of the last one remains, r the last ratio.
+// Returns the masses from the mode, without it, to `last` or until they are negligible: from there on at most
+// r/(1 - r) of the last mass remains, r the last ratio.
 std::vector<double> side_of(const BinomialTerms& terms, double mode, double last, double& left) {
     const Scaled peak = terms.at(mode);
     const double step = last > mode ? 1.0 : -1.0;
@@ -202,7 +202,7 @@ Counts counts_of(const BinomialTerms& terms, double draws, double mode) {
     return found;
 }
 
-// Ends of few groups: one of what is unlikely below, then the likely ones, then the rarer.
+// Returns the ends of few groups: one for the unlikely numbers below, then the likely ones, then the rarer above.
 std::vector<std::size_t> ends_of(const Counts& counts) {
     std::size_t start = 0;
     while (counts.masses[start] < kLikely) ++start;
@@ -224,7 +224,7 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
     const BinomialTerms terms = BinomialTerms::drawn(m, n);
     const double mode = std::clamp(std::floor((m + 1.0) / n), 1.0, m);
     const Counts counts = counts_of(terms, m, mode);
-    // P[K > 0] = -expm1(m log(1 - 1/n)); m log1p(-1/n) to 4u of itself.
+    // P[K > 0] = -expm1(m log(1 - 1/n)); m log1p(-1/n) has a relative error of 4u.
     const double rate = -lane_expm1(std::max(m * lane_log1p(-1.0 / n), -700.0));
     const double peak = detail::to_double(terms.at(mode)) / rate;
     const double error = detail::binomial_error(m, 2.0 * static_cast<double>(counts.masses.size())) +
@@ -240,7 +240,7 @@ ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population) {
         start = end;
     }
     if (counts.left > 0.0) found.groups.push_back({draws, std::min(counts.left * peak * (1.0 + 2.0 * error), 1.0)});
-    // The losses are about k P[K >= k] for one that is worth the most.
+    // The losses are about k P[K >= k]: the k of the largest value is taken.
     double from = 0.0, most = 0.0;
     for (std::size_t i = counts.masses.size(); i-- > 0;) {
         from += counts.masses[i];

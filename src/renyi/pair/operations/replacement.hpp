@@ -1,4 +1,4 @@
-// Neighbours of which one record is replaced, and samples of bounded size, in which one record takes the place of
+// Neighbours that differ by a replaced record, and samples of bounded size, in which one record takes the place of
 // another.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace renyi {
 
-// A record is replaced in a sample that holds any given record with probability g: one pair above both orders.
+// A record is replaced in a sample that holds any given record with probability g: one pair dominates both orders.
 //
 // Let (P, Q) dominate the base mechanism on any two neighbours in either order, and also the removal of the record
 // where the size of the sample varies. With mu_0 the output without the record, mu_1 and mu_1' those with the one or
@@ -20,21 +20,22 @@ namespace renyi {
 //     D_E'((1-g) mu_0 + g mu_1 || (1-g) mu_0 + g mu_1') = g D_E(mu_1 || (1-b) mu_0 + b mu_1')
 //                                                      <= g ((1-b) D_E(mu_1 || mu_0) + b D_E(mu_1 || mu_1')) <= g H(E),
 //
-// the profile of A = ((1-g) Q + g P, Q). For E' < 1 the same holds of the other order. So a pair with the profile of A
-// above E = 1 and that of its reverse below dominates (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 11): A's losses
-// above 0, their mirror images, and what is missing to 1 at 0.
+// the profile of A = ((1-g) Q + g P, Q). For E' < 1 the same holds for the other order. So a pair with the profile of A
+// above E = 1 and that of its reverse below dominates (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 11): it has the
+// losses of A above 0, their mirror images, and the mass missing to 1 at loss 0.
 //
-// At each single E some neighbours reach it: mu_1 = P, mu_0 = mu_1' = Q in one order or the other. No fixed ones reach
-// both halves (but for some bases: responses of three answers do), so that it is no lower bound of compositions: that
-// is a pair which fixed neighbours have, A where records may be replaced by one that counts for nothing beside it.
-// From above only; the base is symmetric, or has its larger losses in this order.
+// At each single E some neighbours reach this profile: mu_1 = P, mu_0 = mu_1' = Q in one order or the other. No fixed
+// neighbours reach both halves (except for some bases, as responses of three answers), so that it is no lower bound of
+// compositions. A lower bound is a pair that fixed neighbours have: A where a record may be replaced by one that
+// contributes nothing. This pair is a bound from above only; the base is symmetric, or has its larger losses in this
+// order.
 PairPointer spliced_pair(PairPointer base, double rate);
 
 // A Poisson sample, cut to a uniform subset of B where it exceeds B records.
 //
-// Neighbours of one size, n (a record replaced, or by one that contributes nothing). Let T be the other records of the
-// batch: their law does not depend on the record, so that T may be revealed, a mixture of the pairs given T. Given T
-// the record is in the batch with probability p(T), R ~ Bin(n-1, q) the others sampled:
+// Neighbours of equal size n (a record is replaced by another, or by one that contributes nothing). Let T be the other
+// records of the batch: their law does not depend on the record, so that T may be revealed, which gives a mixture of
+// the pairs given T. Given T the record is in the batch with probability p(T); R ~ Bin(n-1, q) others are sampled:
 //
 //     |T| < B-1    the batch was not cut: p = q
 //     |T| = B      full without the record: p = 0
@@ -44,15 +45,15 @@ PairPointer spliced_pair(PairPointer base, double rate);
 // with c = (B/n) P[Bin(n, q) > B] since q P[R = j]/(j+1) = P[Bin(n, q) = j+1]/n. The weights of the first and last case
 // are P[R <= B-2] and e + c.
 //
-// Neighbours of n and n-1 records, the record x there or not. Given the sample S of the others:
+// Neighbours of n and n-1 records, with and without the record x. Given the sample S of the others:
 //
 //     |S| < B     the batch is S, or with probability q S and x
-//     |S| >= B    without x a uniform B-subset T of S. With x that, or with probability q B/(|S|+1) x and a uniform
-//                 (B-1)-subset of S, which is T with a uniform record replaced by x. Showing T but not |S|, x is in
-//                 with probability c/P[R >= B]: the replacement of a record, sampled
+//     |S| >= B    without x the batch is a uniform B-subset T of S. With x it is T, or with probability q B/(|S|+1) x
+//                 and a uniform (B-1)-subset of S, which is T with a uniform record replaced by x. If T but not |S| is
+//                 revealed, x is in with probability c/P[R >= B]: the replacement of a record, sampled
 //
-// From above these are the mixtures; they are reached where the records show T in the output. From below, records that
-// contribute nothing hide it: the record takes part with probability q P[R < B] + c.
+// These mixtures are bounds from above; they are reached where the records reveal T in the output. From below, records
+// that contribute nothing hide T: the record takes part with probability q P[R < B] + c.
 struct TruncatedSampling {
     double rate, limit, population;  // q in (0, 1], B >= 1, n >= 1, at most 2^40
 };
@@ -63,28 +64,28 @@ struct WeightedRate {
 };
 
 struct TruncatedRates {
-    WeightedRate below, full;  // |T| < B-1 and |T| = B-1; or |S| < B and |S| >= B, where another record is replaced
-    double taken;              // the probability of being in the batch, rounded down
+    WeightedRate below, full;  // |T| < B-1 and |T| = B-1; or |S| < B and |S| >= B (x replaces another record)
+    double taken;              // the probability that the record is in the batch, rounded down
 };
 
-// A record replaced, or by one that contributes nothing.
+// The rates for a record replaced by another, or by one that contributes nothing.
 TruncatedRates rates_of_equal_size(const TruncatedSampling& sampling) noexcept;
 
-// A record removed from n; its addition is the reverse.
+// The rates for a record removed from n; its addition is the reverse.
 TruncatedRates rates_of_removal(const TruncatedSampling& sampling) noexcept;
 
-// Pairs of the two cases, each of its rate, and one of the probability of being in the batch.
+// The pair of a truncated sample, from the pairs of the two cases, each at its rate, and the pair at rate `taken`.
 PairPointer truncated_pair(const TruncatedRates& rates, PairPointer below, PairPointer full, PairPointer taken);
 
 // One record replaced in a sample of m draws with replacement from n records.
 //
 // The record appears K ~ Bin(m, 1/n) times. Given K = k > 0 the samples differ in k records, from each other and from
-// one without the record, whose k draws are some of the others. So the argument of spliced_pair holds with g = P[K > 0]
+// a sample without the record, whose k draws are other records. So the argument of spliced_pair holds with g = P[K > 0]
 // and, as base, the mixture over K given K > 0 of the pairs of k replaced records (Balle, Barthe, Gaboardi 2018, arXiv
-// 1807.01647, Theorem 10). Appearances are grouped, those of a group counted as its largest, the rarest as all draws.
+// 1807.01647, Theorem 10). Appearances are grouped: those of a group count as its largest, the rarest as all draws.
 //
 // From below the record appears k times with probability P[K >= k], for one k, else never: noise of monotone likelihood
-// ratio moved farther is distinguished by the same half-lines, no worse.
+// ratio that is moved farther is distinguished by the same half-lines, no worse.
 struct Appearances {
     std::int64_t largest;
     double weight;  // given K > 0, rounded up
@@ -99,7 +100,7 @@ struct ReplacedDraws {
 
 ReplacedDraws replaced_draws(std::int64_t draws, std::int64_t population);  // n >= 2, both at most 2^40
 
-// Pairs of the groups' largest numbers of replaced records, and of the least.
+// The pair of the sample, from the pairs for the groups' largest numbers of replaced records and for `least`.
 PairPointer drawn_pair(const ReplacedDraws& drawn, const std::vector<PairPointer>& groups, PairPointer least);
 
 }  // namespace renyi
