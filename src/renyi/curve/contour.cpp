@@ -241,7 +241,8 @@ Contour::Sum Contour::sum(double epsilon) const noexcept {
                 factor.rounding + absolute + tail / value};
 }
 
-// What the rounding of K'(t) is relative to: of t < 0 losses of both signs may cancel, those of one are at most log(1-q).
+// What the rounding of K'(t) is relative to: of t < 0 losses of both signs may cancel, those of one are at most
+// log(1-q).
 double Contour::size_of_mean(double mean) const noexcept {
     if (!reads_rest()) return std::fabs(mean);
     return std::fabs(mean) + 2.0 * total([&](const Group& g) {

@@ -112,7 +112,8 @@ double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept {
 }
 
 double Saddle::log_estimate() const noexcept {
-    return at.value - tilt * epsilon() - std::log(std::fabs(tilt)) - std::log1p(tilt) - 0.5 * std::log(kTwoPi * curvature());
+    const double poles = std::log(std::fabs(tilt)) + std::log1p(tilt);
+    return at.value - tilt * epsilon() - poles - 0.5 * std::log(kTwoPi * curvature());
 }
 
 namespace {

@@ -357,8 +357,8 @@ LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) 
 
 // An order between 0 and 1. With v = w + log(q/(1-q)) the logarithm of the odds,
 //     log A = alpha log(1-q) + log1p(C),   C = E f(e^v),   f(x) = (1+x)^alpha - 1 <= min(alpha x, x^alpha),
-// by the trapezoidal rule. On Im u = a with a c <= pi/2 and X the complex e^v, |1 + s X| >= (1 + s |X|)/2 for s >= 0, so
-// that |f(X)| <= 2 f(|X|): the rule is off by 4 e^{a^2/2}/(e^{2 pi a/h} - 1) of C (Trefethen, Weideman 2014, Theorem
+// by the trapezoidal rule. On Im u = a with a c <= pi/2 and X the complex e^v, |1 + s X| >= (1 + s |X|)/2 for s >= 0,
+// so that |f(X)| <= 2 f(|X|): the rule is off by 4 e^{a^2/2}/(e^{2 pi a/h} - 1) of C (Trefethen, Weideman 2014, Theorem
 // 5.1), which is kAliasing. Nodes left out: on the left no more than of alpha x, on the right than of x^alpha, both
 // Gaussian; kLeftOut of alpha q.
 //

@@ -268,8 +268,8 @@ constexpr int kMostEnds = 12;
 
 }  // namespace
 
-// Returns the periods D at which aliasing from below and from above is e^-depth of the value, and sets the tilts of both
-// bounds.
+// Returns the periods D at which aliasing from below and from above is e^-depth of the value, and sets the tilts of
+// both bounds.
 MeasureInversion::Periods MeasureInversion::find_periods(double epsilon, double log_value, double depth) {
     const auto distance = [&](double s) {
         const double log_bound = log_measure(rough_moments(s), s).value - s * epsilon + log_peak(s);
