@@ -13,8 +13,8 @@ _LOCKS: set[weakref.ref[Any]] = set()  # a WeakSet takes three times as long to 
 def lock_freed_by_fork() -> threading.Lock:
     """Return a lock that is free in every forked child, even if the parent held it.
 
-    The thread that held it is not in the child, which would wait for it without end. The lock
-    remains the same object: NumPy keeps that of a bit generator.
+    The thread that held the lock is not in the child, which would wait for it forever. The lock
+    remains the same object: NumPy keeps the lock of a bit generator.
 
     >>> with lock_freed_by_fork() as held:
     ...     held
@@ -24,7 +24,7 @@ def lock_freed_by_fork() -> threading.Lock:
 
 
 def reentrant_lock_freed_by_fork() -> Any:
-    """Return such a lock for which a thread that was interrupted and left it held does not wait.
+    """Return such a lock; a thread does not wait for a lock that it holds, even if interrupted.
 
     >>> with reentrant_lock_freed_by_fork() as held:
     ...     held
