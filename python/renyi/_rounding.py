@@ -64,8 +64,7 @@ def loss_deviations(epsilon: float, distance: float, sigma: float) -> float:
     """Return epsilon/mu - mu/2, mu = distance/sigma, rounded down; epsilon finite.
 
     The privacy loss of Gaussian noise is normal: ``epsilon`` is above its mean by this many
-        standard
-    deviations.
+    standard deviations.
 
     >>> round(loss_deviations(1.0, 1.0, 2.0), 12), loss_deviations(1.0, 1e-300, 1e300)
     (1.75, inf)

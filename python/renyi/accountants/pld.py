@@ -410,10 +410,8 @@ class PLDAccountant(Accountant[Part]):
 
         If only Gaussian steps were composed, the result is exact, with ``gamma = 0`` (``mu``
         rounded up). For one kind of Poisson-sampled Gaussian step it is the central-limit value and
-        a bound
-        of its error: the trade-off function is at least ``G_mu(alpha + gamma) - gamma``. ``mu``
-            alone may
-        understate the privacy loss.
+        a bound of its error: the trade-off function is at least ``G_mu(alpha + gamma) - gamma``.
+        ``mu`` alone may understate the privacy loss.
 
         Raises:
             ValueError: If steps of several kinds, other mechanisms, or replaced records make

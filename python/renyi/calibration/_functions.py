@@ -305,9 +305,8 @@ def share(
 
     Args:
         mechanisms: Functions that return the mechanism for a noise. Twice the noise must reveal
-            half
-            as much, as for `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s), 0.01) *
-            1000``.
+            half as much, as for `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s),
+            0.01) * 1000``.
         weights: Shares of the budget, each in (0, inf), by default equal ones. The noise of a
             mechanism is a common number over the root of its share: the variance goes with
             1/weight, as Rényi divergences of small noise do.

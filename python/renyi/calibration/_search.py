@@ -150,9 +150,9 @@ class GuidedScale:
     """The level of a run by a fast account, which is near the level by the accountant.
 
     If few steps matter, the central limit is far off. The epsilon by Rényi-DP, which takes a
-    fraction
-    of a millisecond, is then a better scale: the exact epsilon is mostly some 5 to 30 % below it.
-    The epsilon of epochs of random allocation is near the exact epsilon of Poisson samples.
+    fraction of a millisecond, is then a better scale: the exact epsilon is mostly some 5 to 30 %
+    below it. The epsilon of epochs of random allocation is near the exact epsilon of Poisson
+    samples.
 
     Args:
         unknown: The number that is searched for, by its own level.

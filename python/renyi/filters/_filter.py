@@ -53,8 +53,7 @@ class Saved(ABC):
         """Return the settings and the state as strict JSON, for `from_json`.
 
         The text is not sealed: whoever can change it can change the spent budget. Keep it where
-            only
-        trusted programs write, or use a `renyi.Ledger`, whose hashes show changes.
+        only trusted programs write, or use a `renyi.Ledger`, whose hashes show changes.
 
         Raises:
             TypeError: If it holds a mechanism with functions, or of the user's own class.

@@ -22,11 +22,10 @@ class IndividualFilter:
     """A budget of Rényi divergence of one order for each record, kept by the record's own norms.
 
     A sum over records with Gaussian noise charges each record for its own contribution: the noise
-        is
-    divided by the norm of this contribution, not by a bound for all. Records continue while their
-    own account is within the budget; outliers and late steps may exhaust some accounts only. Noise,
-    sample rates and their number may be chosen along the way. If a record is added or removed, the
-    releases have a Rényi divergence of the order of at most the budget.
+    is divided by the norm of this contribution, not by a bound for all. Records continue while
+    their own account is within the budget; outliers and late steps may exhaust some accounts only.
+    Noise, sample rates and their number may be chosen along the way. If a record is added or
+    removed, the releases have a Rényi divergence of the order of at most the budget.
 
     Args:
         records: The number of records, 1 to 1e9; or the spent budget of each, to continue from

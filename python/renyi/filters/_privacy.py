@@ -136,9 +136,8 @@ class PrivacyFilter(EpsilonDelta):
             largest losses add up, which must be bounded.
         order: The only Rényi order used, in (1, 1e6]. It must be fixed before anything is released;
             `RDPAccountant.get_epsilon_and_order` returns the best order of a planned run. By
-            default
-            there are several routes: the best order for Gaussian noise, with 23/32 of delta; four
-            orders around it, with 1/32 together; sums of exact curves, with 1/4.
+            default there are several routes: the best order for Gaussian noise, with 23/32 of
+            delta; four orders around it, with 1/32 together; sums of exact curves, with 1/4.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
         failure_delta: In [0, delta): the part of delta set aside for mechanisms that may fail,
             `ApproxDP`. Exact curves need none.

@@ -42,11 +42,9 @@ class GDPFilter(EpsilonDelta):
 
     Mechanisms of parameters mu_i are accepted while sum mu_i^2 <= mu^2, with mu the largest
     parameter that gives (epsilon, delta) (Smith, Thakurta 2022, arXiv 2210.17520). Gaussian noise
-    has a
-    parameter, and so has every pure mechanism: its trade-off function is two segments, and a convex
-    function through their common point lies below, with mu = -2 Phi^-1(1 / (1 + e^epsilon)).
-    Samples
-    have none: the parameter of sampled Gaussian noise is that of noise on all of the data.
+    has a parameter, and so has every pure mechanism: its trade-off function is two segments, and a
+    convex function through their common point lies below, with mu = -2 Phi^-1(1 / (1 + e^epsilon)).
+    Samples have none: the parameter of sampled Gaussian noise is that of noise on all of the data.
 
     Nothing has been seen before the first call, so that the first call may have any exact curve f,
     sampled steps included. Later calls are then kept within mu', the largest parameter for which f

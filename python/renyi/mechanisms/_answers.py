@@ -93,8 +93,8 @@ class Exponential(Mechanism):
         """Return the pair of losses in an interval of length epsilon.
 
         The pair dominates all mechanisms of that range. One of them attains each delta, none
-        attains
-        a composition: randomized response, which has that range, bounds compositions from below.
+        attains a composition: randomized response, which has that range, bounds compositions from
+        below.
         """
         epsilon = self.epsilon
         if epsilon == 0.0:

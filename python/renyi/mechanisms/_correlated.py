@@ -40,11 +40,11 @@ class MatrixMechanism(Equivalent):
     past the steps of the strategy is not. It holds for "zero_out" and "replace_one" adjacency:
     adding a record might move others to other steps. The participation must be enforced.
 
-    Under `renyi.matrix.CyclicPoisson` with as many groups as bands, the rows that a record moves in
-    one of its steps are not moved in the others. The run is then a `PoissonSampled` Gaussian for
-    each cycle that is begun, with the noise multiplier over the largest norm of a column
-    (Choquette-Choo and others 2023, arXiv 2306.08153, Theorems 4 and 5), for every adjacency: the
-    group of each record is drawn independently. If batches are cut, it is a
+    Under `renyi.matrix.CyclicPoisson` with at least as many groups as bands, the rows that a record
+    moves in one of its steps are not moved in the others. The run is then a `PoissonSampled`
+    Gaussian for each cycle that is begun, with the noise multiplier over the largest norm of a
+    column (Choquette-Choo and others 2023, arXiv 2306.08153, Theorems 4 and 5), for every
+    adjacency: the group of each record is drawn independently. If batches are cut, it is a
     `TruncatedPoissonSampled` Gaussian, for replaced records. With fewer groups only Monte Carlo
     estimates are known, and the run is refused.
 

@@ -44,9 +44,9 @@ class RandomAllocation(Sampling):
     records keep their choice, use `FixedAllocation`.
 
     Args:
-        mechanism: The mechanism run on the records of a step. It may be any sampling except one for
-            which the size of the data is public: ``RandomAllocation(PoissonSampled(m, q), b)`` is b
-            rounds of cyclic Poisson sampling, the group of a record secret.
+        mechanism: The mechanism run on the records of a step, but no sampling for which the size of
+            the data is public. Other sampling is allowed: ``RandomAllocation(PoissonSampled(m, q),
+            b)`` is b rounds of cyclic Poisson sampling, the group of a record secret.
         steps: At least 1. Up to 1,000,000 steps accountants take every mechanism, beyond that
             Gaussian noise.
         picks: The number of steps that a record takes part in, in [1, steps].
@@ -55,10 +55,9 @@ class RandomAllocation(Sampling):
     Gaussian noise attains it. For other noise `PLDAccountant` follows the pair to a relative width
     of about 0.001 in delta, 0.01 where delta is small. For more picks the upper end is the cost of
     publishing a random split of the steps into as many blocks, and the lower end is what an
-    observer of a single statistic sees.
-    If records are replaced no largest pair is known. The bracket reaches from removal to the
-    removal of one record and the addition of another, or to the publication of all steps of a
-    record.
+    observer of a single statistic sees. If records are replaced no largest pair is known. The
+    bracket reaches from removal to the removal of one record and the addition of another, or to the
+    publication of all steps of a record.
 
     Source: Feldman, Shenfeld 2025, arXiv 2502.08202, and Chua et al. 2024, arXiv 2412.16802 (the
     pair that dominates, the split into blocks).

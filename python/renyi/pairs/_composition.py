@@ -82,8 +82,7 @@ class Composition:
 
         Beta is the least probability of accepting Q under P among tests that reject Q under Q with
         probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383). It is linear between the
-        vertices:
-        ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
+        vertices: ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
 
         Returns:
             alpha, beta: alpha increasing from 0 to 1, beta decreasing to 0. All sums are of

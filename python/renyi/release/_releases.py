@@ -195,11 +195,10 @@ class Releases:
 
         Under "replace_one" the number of records is public: the sum of the records, which
         neighbours move by upper - lower, is released and divided by this number. Under "add_remove"
-        the number
-        is not public: the sums of the distances of records to the lower and to the upper bound are
-        released, each with noise. A record adds to both, by upper - lower in total. The ratio of
-        the
-        sums gives the mean, and they add up to a number of records: no budget goes to a count.
+        the number is not public: the sums of the distances of records to the lower and to the upper
+        bound are released, each with noise. A record adds to both, by upper - lower in total. The
+        ratio of the sums gives the mean, and they add up to a number of records: no budget goes to
+        a count.
 
         Arguments and errors are those of `sum`.
 
