@@ -136,7 +136,7 @@ class PLDAccountant(Accountant[Part]):
                     continue
                 for step, count in steps:
                     if (known := within_domain(step)) is not None:
-                        # What counts as none for the engine has a pair with a valid lower end.
+                        # Numbers below the engine's domain are kept: pairs have valid lower ends.
                         known = known._replace(rate=step.rate, noise=known.noise or step.noise)
                         parts.append((known, uses * times * count))
         return parts

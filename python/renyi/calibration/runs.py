@@ -24,7 +24,7 @@ Run = tuple[float, float, float]
 
 LEAST_NOISE = 1e-3  # within the domain of the engine, for any sampling rate that is tried
 WIDE = 2e-5  # an accountant has other bounds for brackets wider than this, relatively
-NARROW = 1e-3  # relative width of brackets that guide a search as well as the exact curve
+NARROW = 1e-3  # relative width up to which the end of a bracket guides a search well
 
 
 @dataclass(frozen=True)

@@ -337,8 +337,8 @@ class Filter(Saved):
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
         """Return upper bounds on the part of each limit that a total uses, by the limit's name.
 
-        ``uses`` are the uses in the total that are not recorded, perhaps none. By default there is
-        one limit.
+        ``uses`` are the uses in the total that are not recorded, perhaps none. By default the
+        total is that of the one limit.
         """
         return dict.fromkeys(self._limits, float(total.rounded()[0][0]))
 

@@ -234,8 +234,8 @@ def attained_points(t: Array, low: Array, high: Array) -> tuple[Array, Array]:
     """Return (Q, P) of events that exist, by brackets of delta at rising t: lines below delta.
 
     Between neighbours t_i < t < t_j, delta is above the extensions of both neighbouring chords. A
-    line through both values is lowered until it is below these extensions. Its slope must be at
-    most that of the chord beyond t_j, and at least that of the chord before t_i.
+    line through both values is lowered until it is below these extensions. For t > t_j
+    its slope must be at most that of the chord from t_i to t_j, for t < t_i at least.
     """
     step = np.diff(t)
     least, most = (low[1:] - high[:-1]) / step, (high[1:] - low[:-1]) / step  # slopes

@@ -255,7 +255,7 @@ def _restored(value: Any) -> Any:
 
 
 def _crossing(excess: Any) -> float:
-    """Return, from below, the end of the interval in [0, 1] where a function is above 0."""
+    """Return, from below, the end of the part of [0, 1] where a function is above 0; 0 if none."""
     if excess(0.0) <= 0.0:
         return 0.0
     low, high = 0.0, 1.0
