@@ -271,7 +271,7 @@ class ResponseTable(LocalRandomizer):
 
     Args:
         rows: 2 to 64 rows of equally many numbers in [0, 1], each of sum 1 within 1e-9; they are
-            divided by their sums. A report that is impossible for some inputs only reveals these.
+            divided by their sums. A report of probability 0 for some, not all, has infinite loss.
 
     >>> ResponseTable([[0.75, 0.25], [0.25, 0.75]]).rows
     ((0.75, 0.25), (0.25, 0.75))

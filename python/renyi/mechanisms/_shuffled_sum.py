@@ -10,8 +10,7 @@ where the G_i are independent, equal to g_j with probability w_j and else 0 (Bal
 Nissim 2019, arXiv 1903.02837, Lemma 5.3): of Bin(n-1, sum w) + 1 reports within w, one is the
 user's. If w is the law R_x of all others, (S) is the delta of that data set, and a lower end.
 
-Let phi be the moment generating function of G and xi ~ N(0, v). On a vertical line through theta >
-0
+Let phi be the moment generating function of G, xi ~ N(0, v). On a vertical line through theta > 0,
 
     U = E(S + xi)_+ = 1/(2 pi) int phi(theta + iy)^n e^{v z^2/2} z^-2 dy ,  E S_+ in [U - v D, U] ,
 
