@@ -1,8 +1,8 @@
 """Differential privacy accounting: exact, certified, fast.
 
 Everything here is loaded on first use, so that ``import renyi`` is cheap. Every function raises
-`TypeError` for an argument of the wrong kind and `ValueError` for one outside the range that its
-docstring states, and has changed nothing then; docstrings list what else can fail.
+`TypeError` for an argument of the wrong kind and `ValueError` for an argument outside the range
+that its docstring states, and then has changed nothing; docstrings list all other errors.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
         TruncatedPoissonSampled,
     )
 
-_CLASSES = ("mechanisms", "accountants", "filters", "ledger")  # the homes, lowest first
+_CLASSES = ("mechanisms", "accountants", "filters", "ledger")  # their modules, lowest first
 _FUNCTIONS = ("calibration",)
 __all__ = [
     "ZCDP",
@@ -174,7 +174,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "reference"])  # renyi.reference needs mpmath: no star takes it
+    return sorted([*__all__, "reference"])  # renyi.reference needs mpmath: * leaves it out
 
 
 check_floating_point()

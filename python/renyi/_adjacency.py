@@ -12,4 +12,4 @@ Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
 CONVERSIONS: tuple[Conversion, ...] = get_args(Conversion)
 
 LARGEST_COUNT = 10**9
-"""Of equal uses of a mechanism; the error bounds of the curves hold up to it."""
+"""The most equal uses of a mechanism; the error bounds of the curves hold up to it."""

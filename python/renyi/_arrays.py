@@ -1,4 +1,4 @@
-"""Arrays that sums and noise are written to, rows that are samples, memory and threads for them."""
+"""Arrays for sums and noise, arrays with a row for each sample, their memory and threads."""
 
 import math
 import os
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from renyi._training import NOISE_RANGE
 from renyi._validation import check_on_host, integer_of, real_of
 
-# Arrays that noise is written to: checks, and their memory as one line.
+# Arrays that noise is written to: checks, and their memory as one contiguous line.
 
 
 def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
@@ -25,7 +25,7 @@ def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
 
 
 def noisy_array(array: Any, name: str, dtypes: tuple[Any, ...]) -> None:
-    """Refuse what noise cannot be added to in place, element by element."""
+    """Raise unless noise can be added to the array in place, element by element."""
     if not isinstance(array, np.ndarray) or array.dtype not in dtypes:
         names = " or ".join(np.dtype(dtype).name for dtype in dtypes)
         found = f"one of {array.dtype}" if isinstance(array, np.ndarray) else type(array).__name__
@@ -34,7 +34,7 @@ def noisy_array(array: Any, name: str, dtypes: tuple[Any, ...]) -> None:
 
 
 def check_writeable(array: npt.NDArray[Any], name: str) -> None:
-    """Refuse an array whose elements cannot be written one by one."""
+    """Raise `ValueError` unless each element of the array can be written by itself."""
     if not array.flags.writeable:
         raise ValueError(f"{name} must be writeable, got a read-only array")
     repeats = (s == 0 < n - 1 for s, n in zip(array.strides, array.shape, strict=True))
@@ -43,7 +43,7 @@ def check_writeable(array: npt.NDArray[Any], name: str) -> None:
 
 
 def in_memory_order(array: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """Return an array without gaps as one contiguous line of the same memory, others as None."""
+    """Return an array without gaps as one contiguous line of its memory; None for other arrays."""
     line = array.ravel(order="K")
     same = line.size == 0 or np.may_share_memory(line, array)
     return line if same and line.flags.c_contiguous and line.flags.aligned else None
@@ -60,7 +60,7 @@ def zeros(shape: Any, dtype: npt.DTypeLike, out: npt.NDArray[Any] | None) -> npt
 
 
 def noise_scale(scale: float, dtype: np.dtype[Any]) -> float:
-    """Return a scale of noise: 0, or such that numbers of ``dtype`` hold the lattice it gives."""
+    """Return a scale of noise: 0, or a scale whose lattice numbers of ``dtype`` can hold."""
     least, most = NOISE_RANGE[dtype]
     allowed = f"0 or a number in [{least:.3g}, {most:.3g}]"
     number = real_of(scale, "scale", allowed)
@@ -79,7 +79,7 @@ _LIST = "one array, or a list with one array (B, ...) for each parameter"
 _REMEDY = "stack per-sample gradients to one array"
 
 
-# NumPy has no bfloat16 of its own: its bits go by this name, whichever library they are from.
+# NumPy has no bfloat16: this type stands for its bits, from any library.
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)], align=True)
 _PLAIN = frozenset(map(np.dtype, (np.float16, np.float32, np.float64)))  # native
 _KINDS = (*_PLAIN, BFLOAT16)
@@ -99,12 +99,12 @@ class Rows:
 
     @property
     def nbytes(self) -> int:
-        """The size of all samples."""
+        """The size of all samples in bytes."""
         return sum(array.nbytes for array in self.arrays)
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
-        """Shapes of a row in each array."""
+        """The shape of a row in each array."""
         return [array.shape[1:] for array in self.arrays]
 
     def like_given(self, arrays: list[Array]) -> Arrays:
@@ -118,10 +118,10 @@ def rows_of(
     """Return an array, or a list or tuple of them, as views.
 
     Arrays are NumPy's, or objects on the CPU that show their memory by ``__array__`` or
-    ``__dlpack__``, as those of JAX and PyTorch do; read-only ones too. Several one-dimensional
-    arrays are refused, for they look like one gradient for each sample, unless the caller knows
-    that the parameters are ``scalars``. Those of ``bfloat16`` come as `BFLOAT16` where the caller
-    takes it, to others as float32.
+    ``__dlpack__``, as those of JAX and PyTorch do; they may be read-only. Several one-dimensional
+    arrays are refused, since they look like one gradient for each sample, unless the caller knows
+    that the parameters are ``scalars``. Arrays of bfloat16 become `BFLOAT16` if the caller takes
+    ``bfloat16``, else float32.
     """
     single = not isinstance(grads, list | tuple)
     given = [grads] if single else list(grads)
@@ -146,7 +146,7 @@ def rows_of(
 
 
 def without_padding(grads: Any, mask: Any, name: str) -> Arrays:
-    """Return the rows where a mask is True: views, where they come first."""
+    """Return the rows where a mask is True: views if they come first, else copies."""
     rows = rows_of(grads, name, scalars=True, bfloat16=True)
     given = np.asarray(mask)
     if given.dtype != np.bool_ or given.shape != (rows.count,):
@@ -165,7 +165,7 @@ def outline(value: Any) -> str:
 
 
 def refuse_masked(value: Any, name: str) -> None:
-    """Refuse arrays whose masked entries would be read like the others."""
+    """Raise `TypeError` for masked arrays, whose masked entries would be read as numbers."""
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(
             f"{name} must be an array without a mask, got a masked one: give its filled()"
@@ -173,7 +173,7 @@ def refuse_masked(value: Any, name: str) -> None:
 
 
 def _refuse_elements(given: list[Any], name: str) -> None:
-    """Refuse a list of what NumPy would make arrays of, such as lists of numbers."""
+    """Raise `TypeError` if a list holds other objects than arrays, such as lists of numbers."""
     for k, value in enumerate(given):
         if not any(hasattr(value, sign) for sign in ("dtype", "__array__", "__dlpack__")):
             raise TypeError(
@@ -183,7 +183,7 @@ def _refuse_elements(given: list[Any], name: str) -> None:
 
 
 def in_single(array: Array) -> Array:
-    """Return numbers in float32: exactly those of half precision or of `BFLOAT16`."""
+    """Return numbers in float32, which holds those of float16 and `BFLOAT16` exactly."""
     if array.dtype != BFLOAT16:
         return array.astype(np.float32)
     wide = array.view(np.uint16).astype(np.uint32) << np.uint32(16)
@@ -192,7 +192,7 @@ def in_single(array: Array) -> Array:
 
 def _viewed(value: Any, name: str) -> Array:
     check_on_host(value, name)
-    if str(getattr(value, "dtype", None)) == "torch.bfloat16":  # of which it makes no array
+    if str(getattr(value, "dtype", None)) == "torch.bfloat16":  # PyTorch makes no NumPy array of it
         return np.asarray(value.detach().view(modules["torch"].int16)).view(BFLOAT16)
     if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
         return np.asarray(value)
@@ -204,10 +204,10 @@ def _viewed(value: Any, name: str) -> Array:
 
 def _array_of(value: Any, name: str) -> Array:
     if type(value) is np.ndarray and value.dtype in _PLAIN and value.ndim:
-        return value  # almost always; the rest takes some microseconds
+        return value  # the usual case; the checks below take some microseconds
     refuse_masked(value, name)
     array = _viewed(value, name)
-    if array.dtype.name == "bfloat16":  # of the package ml_dtypes, as JAX has them
+    if array.dtype.name == "bfloat16":  # of the package ml_dtypes, which JAX uses
         array = array.view(BFLOAT16)
     if array.dtype not in _KINDS or not array.dtype.isnative:
         raise TypeError(
@@ -220,7 +220,7 @@ def _array_of(value: Any, name: str) -> Array:
 
 
 def sum_dtype(dtype: npt.DTypeLike | None, out: Any) -> np.dtype[Any]:
-    """Return float32 or float64: by default that of the output, or float64 without one."""
+    """Return float32 or float64: by default the dtype of the output, or float64 without one."""
     if dtype is None:
         first = out[0] if isinstance(out, list | tuple) and out else out
         return float_dtype(getattr(first, "dtype", np.float64))
@@ -237,7 +237,7 @@ def output_of(out: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any])
 
 
 def sums_for(rows: Rows, dtype: np.dtype[Any], out: Any) -> list[Array]:
-    """Return arrays for the sums: new ones, or those given where they fit."""
+    """Return arrays for the sums: new ones, or the given arrays, checked."""
     if out is None:
         return [np.empty(shape, dtype) for shape in rows.shapes]
     given: Sequence[Any] = [out] if rows.single else out
@@ -256,7 +256,7 @@ def sums_for(rows: Rows, dtype: np.dtype[Any], out: Any) -> list[Array]:
 
 
 def contiguous(sums: list[Array]) -> list[Array]:
-    """Return the arrays themselves where a kernel can write to them, others in their place."""
+    """Return the arrays that a kernel can write to, with new ones in place of the others."""
     return [
         array
         if array.flags.c_contiguous and array.flags.aligned
@@ -266,32 +266,32 @@ def contiguous(sums: list[Array]) -> list[Array]:
 
 
 def copy_back(targets: list[Array], sums: list[Array]) -> None:
-    """Copy what was written in the place of an array."""
+    """Copy the sums of replacement arrays to the arrays they stand for."""
     for target, array in zip(targets, sums, strict=True):
         if target is not array:
             array[...] = target
 
 
-# Memory for some records in which each lies as any other would.
+# Memory for records in which every record has the same alignment and strides.
 #
-# What a library's product of a record's matrices is, to the last bit, may depend on where they
-# begin relative to a line of the cache, and on their strides. Here neither depends on the batch: so
-# a record's gradient does not, and neighbouring batches have the same rows but for one.
+# The last bits of a library's product of a record's matrices may depend on where the matrices begin
+# relative to a cache line, and on their strides. Here neither depends on the batch. A record's
+# gradient therefore does not, and neighbouring batches have the same rows except one.
 
 
 _LINE = 64  # bytes
 
 
 class Aligned:
-    """Arrays that are used again: new memory costs as much as what is done with it."""
+    """Arrays that are used again: new memory costs as much time as the work on it."""
 
     def __init__(self) -> None:
         self._memory: dict[str, npt.NDArray[np.uint8]] = {}
 
     def empty(self, use: str, count: int, shape: tuple[int, ...], dtype: Any) -> Array:
-        """Return (count, *shape) in which each record is contiguous and begins on a line.
+        """Return an array (count, *shape); each record is contiguous and begins on a cache line.
 
-        It is valid until the next array of the same use.
+        The array is valid until the next array of the same use.
         """
         kind = np.dtype(dtype)
         size = math.prod(shape)
@@ -322,7 +322,7 @@ _WORTH_THREADS = 8 << 20
 def threads_of(value: Any, bytes_read: int | None = None) -> int:
     """Return the number of threads: an integer >= 1, or by default all processors.
 
-    By default little to read is left to one thread: others would come too late.
+    By default one thread reads little data: others would start too late.
     """
     if value is not None:
         return min(integer_of(value, "threads", 1), 1 << 16)

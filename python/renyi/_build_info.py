@@ -1,4 +1,4 @@
-"""What this installation is made of, and whether the process it runs in is sound."""
+"""The build of this installation, and a check of the floating point of the process."""
 
 import sys
 import warnings
@@ -37,9 +37,9 @@ def build_info() -> dict[str, object]:
 
     Returns:
         ``version``, ``compiler``, ``flags``, ``build_type``, ``assertions``, ``system``,
-        ``baseline_isa`` (what everything is compiled for), ``active_isa`` (what the multiversioned
-        loops use on this machine), ``floating_point`` (the probe of the calling thread, all true
-        where the error bounds hold), ``python`` and ``numpy`` (versions in use).
+        ``baseline_isa`` (the target of the whole build), ``active_isa`` (the instructions of the
+        multiversioned loops on this machine), ``floating_point`` (the probe of the calling thread,
+        all true if the error bounds hold), ``python`` and ``numpy`` (versions in use).
 
     >>> import renyi
     >>> renyi.build_info()["build_type"]
@@ -63,8 +63,8 @@ def get_include() -> str:
 
     ``renyi.h`` is the C interface; C++ has ``renyi/loss/sampled_gaussian.hpp`` and others.
 
-    CMake finds them, the libraries and the flags by ``find_package(renyi)`` with
-    ``-Drenyi_ROOT=<this directory>/..``: see docs/embedding.md. Cython modules can do without:
+    CMake finds the headers, the libraries and the flags by ``find_package(renyi)`` with
+    ``-Drenyi_ROOT=<this directory>/..``: see docs/embedding.md. Cython modules need no headers:
     ``from renyi.cython_special cimport log_a``.
 
     >>> import os, renyi

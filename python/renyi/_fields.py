@@ -1,4 +1,4 @@
-"""Fields of frozen values, checked and set while these are made."""
+"""Fields of frozen values, checked and set while the values are made."""
 
 from renyi._validation import Range, integer_of, number_in
 
@@ -10,7 +10,7 @@ def set_fields(frozen: object, **fields: object) -> None:
 
 
 def set_numbers(frozen: object, **ranges: Range) -> None:
-    """Check fields that are numbers, each of its range, and set them."""
+    """Check that fields are numbers, each in its range, and set them."""
     for name, range_ in ranges.items():
         value = getattr(frozen, name)
         if not (type(value) is float and value and range_.low < value < range_.high):
@@ -18,6 +18,6 @@ def set_numbers(frozen: object, **ranges: Range) -> None:
 
 
 def set_integers(frozen: object, **least: int) -> None:
-    """Check fields that are integers, each with the least it may be, and set them."""
+    """Check that fields are integers, each at least its bound, and set them."""
     for name, low in least.items():
         object.__setattr__(frozen, name, integer_of(getattr(frozen, name), name, low))

@@ -1,10 +1,10 @@
-"""Figures: an empty one for a file, before any work is done for it, and ticks that read well."""
+"""Figures: an empty figure for a file, made before the work for it, and readable ticks."""
 
 from pathlib import Path
 from typing import Any
 
 FORMATS = (".png", ".svg", ".pdf")
-POWERS = 300.0  # ratio of the ends of an axis from which powers of ten read best
+POWERS = 300.0  # the ratio of the ends of an axis above which ticks are powers of ten
 
 
 def figure_for(file: str | None, size: tuple[float, float] = (7.0, 4.2)) -> Any:

@@ -12,9 +12,9 @@ _LOCKS: set[weakref.ref[Any]] = set()  # a WeakSet takes three times as long to 
 def freed_by_fork(lock: Lock) -> Lock:
     """Return a lock as one that is free in every forked child, even if the parent held it.
 
-    The thread that held it is not in the child, which would wait for it without end. The lock
-    remains the same object: NumPy keeps that of a bit generator. For a reentrant lock a thread that
-    was interrupted and left it held does not wait.
+    The thread that held the lock is not in the child, which would wait for it forever. The lock
+    remains the same object: NumPy keeps the lock of a bit generator. With a reentrant lock, a thread
+    that was interrupted while it held the lock does not wait.
 
     >>> with freed_by_fork(threading.Lock()) as held:
     ...     held

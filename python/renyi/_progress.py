@@ -1,4 +1,4 @@
-"""A line on stderr while something takes long: gone when it ends, or on a log now and then."""
+"""A line on stderr during long work: removed at its end, or logged now and then."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 REFRESH = 0.1  # seconds between two texts
-LOGGED = 10.0  # seconds between two lines where there is no terminal
+LOGGED = 10.0  # seconds between two lines without a terminal
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 class Line:
     """A line that is written over, after ``patience`` seconds; or one every ``logged`` seconds.
 
-    Off a terminal nothing is written without ``logged``.
+    Without a terminal and without ``logged`` nothing is written.
     """
 
     def __init__(self, patience: float = 0.0, logged: float | None = None) -> None:
@@ -26,7 +26,7 @@ class Line:
         self._written = False
 
     def show(self, text: str) -> None:
-        """Write a text over the last one, or below it, unless that is too young to be read."""
+        """Write a text over the last one, or below it, unless the last is too recent to be read."""
         if not (self._live or self._logged is not None) or time.monotonic() < self._due:
             return
         if self._live:
@@ -62,9 +62,9 @@ def progress(
     note: Callable[[], str] | None = None,
     logged: float | None = None,
 ) -> Iterator[T]:
-    """Yield the items, and show how many are done and about how long the others take.
+    """Yield the items, and show the number of finished items and the time that is left.
 
-    ``total`` says how many there are where they have no length, ``note`` what else is to be said.
+    ``total`` is the number of items if they have no length; ``note`` returns a further text.
     """
     count = total if total is not None else len(items) if isinstance(items, Sized) else 0
     start, head = time.monotonic(), f"{title}: " if title else ""

@@ -1,4 +1,4 @@
-"""What is said where a budget would be exceeded: amounts, rounded to the safe side."""
+"""The message if a budget would be exceeded: amounts, rounded conservatively."""
 
 import math
 from collections.abc import Mapping
@@ -23,12 +23,12 @@ def refusal(
     r"""Return the message of a refusal.
 
     Args:
-        subject, asked: What must fit, and what was asked for.
+        subject, asked: The thing that must fit, and the request.
         limits: The budget: epsilon and delta, or the amount of another unit.
-        fits: How many uses would fit.
-        spent, with_all, with_fitting: Upper bounds on what is spent, and would be with all that was
-            asked and with what fits: epsilon at the delta of the budget and delta at its epsilon,
-            or the amount of that unit.
+        fits: The number of uses that would fit.
+        spent, with_all, with_fitting: Upper bounds on the spent budget: now, with the whole
+            request, and with the uses that fit. Each has epsilon at the delta of the budget and
+            delta at its epsilon, or the amount of that unit.
 
     >>> budget, *spent = [{"rho": amount} for amount in (0.1, 0.0625, 0.125, 0.09375)]
     >>> print(refusal("noise", "4 uses", budget, 2, *spent).replace("; ", "\n"))
@@ -62,7 +62,7 @@ def _less(limit: float, spent: float) -> str:
 
 
 def _words(words: Mapping[str, str], pair: str = PAIR) -> str:
-    """Return names and amounts; epsilon and delta are two readings of one thing."""
+    """Return names and amounts; epsilon and delta describe the same amount."""
     both = [pair.format(**words)] if "delta" in words else []
     rest = [name for name in words if not both or name not in ("epsilon", "delta")]
     return ", ".join(both + [f"{name} {words[name]}" for name in rest])

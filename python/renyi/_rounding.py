@@ -1,7 +1,7 @@
 """Outward rounding of short formulas, by margins for their errors, and of printed numbers.
 
-A margin of sixteen units of 2^-52 covers eight operations, each within two units: those of IEEE
-arithmetic, and exp, log, erfc and their like as C libraries give them.
+A margin of sixteen units of 2^-52 covers eight operations, each within two units: IEEE arithmetic,
+and exp, log, erfc and similar functions of C libraries.
 """
 
 import math
@@ -28,9 +28,9 @@ def below(value: float) -> float:
 
 
 def exp_above(exponent: float, size: float = 0.0) -> float:
-    """Return e^exponent rounded up, at most 1; ``size`` bounds the terms the exponent came from.
+    """Return e^exponent rounded up, at most 1; ``size`` bounds the terms of the exponent.
 
-    Never 0: an exponent of minus infinity is one that overflowed.
+    The result is never 0: an exponent of minus infinity has overflowed.
 
     >>> exp_above(-math.inf), exp_above(3.0), exp_above(-1e5)
     (5e-324, 1.0, 5e-324)
@@ -45,12 +45,12 @@ _UP = Context(prec=50, rounding=ROUND_CEILING, Emax=10**6, Emin=-(10**6))
 
 
 def exact_exp_above(value: Fraction) -> Fraction:
-    """Return an exponential, an ulp of 50 digits up: `decimal` rounds ln and exp correctly."""
+    """Return e^value, one ulp of 50 digits up: `decimal` rounds ln and exp correctly."""
     return Fraction(_UP.exp(_decimal_up(value)).next_plus(_UP))
 
 
 def exact_log_above(value: Fraction) -> Fraction:
-    """Return a logarithm rounded up, of a number of at least 1; next to 1 the number less 1."""
+    """Return log(value) rounded up, for a value of at least 1; near 1 it is value - 1."""
     if value - 1 < Fraction(1, 10**40):
         return value - 1
     return Fraction(_UP.ln(_decimal_up(value)).next_plus(_UP))
@@ -63,8 +63,8 @@ def _decimal_up(value: Fraction) -> Decimal:
 def loss_deviations(epsilon: float, distance: float, sigma: float) -> float:
     """Return epsilon/mu - mu/2, mu = distance/sigma, rounded down; epsilon finite.
 
-    The privacy loss of Gaussian noise is normal: by so many standard deviations ``epsilon`` is
-    above its mean.
+    The privacy loss of Gaussian noise is normal: ``epsilon`` is above its mean by this many
+    standard deviations.
 
     >>> round(loss_deviations(1.0, 1.0, 2.0), 12), loss_deviations(1.0, 1e-300, 1e300)
     (1.75, inf)
@@ -94,7 +94,7 @@ def count_above(value: object, name: str) -> float:
     return float_above(count)
 
 
-# Printed numbers: the one place where digits of a guarantee are left out.
+# Printed numbers: only here are digits of a guarantee left out.
 
 
 def round_up(value: float, digits: int = DIGITS) -> str:

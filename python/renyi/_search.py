@@ -1,4 +1,4 @@
-"""Where something begins to hold, where a function is least, and convex hulls of points."""
+"""Searches for the place where a condition begins to hold, for minima, and convex hulls."""
 
 import math
 from collections.abc import Callable
@@ -17,9 +17,9 @@ _NARROWINGS = 48
 def bisected(
     holds: Callable[[float], bool], low: float, high: float, relative: float
 ) -> tuple[float, float]:
-    """Return neighbours, at most ``relative`` apart: it does not hold at the first.
+    """Return neighbours, at most ``relative`` apart: the condition holds at the second only.
 
-    It is taken to hold at ``high`` and not at ``low``; neither is asked.
+    The condition is assumed to hold at ``high`` and not at ``low``; neither is evaluated.
 
     >>> low, high = bisected(lambda x: x * x >= 2.0, 1.0, 2.0, 1e-12)
     >>> low * low < 2.0 <= high * high, high / low - 1.0 <= 1e-12
@@ -31,7 +31,7 @@ def bisected(
 
 
 def largest_count(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """Return a count that holds, next to one that does not: at ``low`` it does, not at ``high``."""
+    """Return a count that holds before one that does not; ``low`` holds, ``high`` does not."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
@@ -43,7 +43,7 @@ def least_argument(
 ) -> float:
     """Return an argument that holds, next to one that does not; inf beyond ``most``.
 
-    From 1 by doubling or halving, then `bisected`. Below ``least`` it is not looked for.
+    The search starts at 1 by doubling or halving, then uses `bisected`. It ends below ``least``.
     """
     high = 1.0
     while not holds(high):
@@ -68,7 +68,7 @@ def smallest_argument(
     """Return an x in [low, high] with ``delta(x) <= target``; inf if there is none.
 
     At ``x (1 - tolerance)`` the target is missed, unless x is ``low``. ``delta`` must not increase.
-    False position in log x and log delta, after Dowell and Jarratt 1971, and bisection in between.
+    The method is false position in log x and log delta (Dowell, Jarratt 1971), with bisections.
     """
 
     def excess(x: float) -> float:
@@ -127,8 +127,8 @@ def least_value(
 ) -> tuple[float, float]:
     """Return the place of the least value found in [low, high], 0 < low < high, and that value.
 
-    The best of so many places evenly spaced in the logarithm, then golden section between its
-    neighbours, to a ten-billionth of their distance where the function has a single valley there.
+    The search takes the best of ``places`` points, evenly spaced in the logarithm, then golden
+    section between its neighbours, to 1e-10 of their distance if there is a single valley there.
 
     >>> place, least = least_value(lambda x: x + 9.0 / x, 1e-3, 1e3)
     >>> round(place, 6), round(least, 12)
@@ -157,7 +157,7 @@ def least_value(
 def lower_hull(x: Array, y: Array, exact: bool = True) -> tuple[Array, Array]:
     """Return the vertices of the lower convex hull of points, from the left (Andrew 1979).
 
-    Not ``exact``: without some that rounding does not tell from the lines between others.
+    If not ``exact``, vertices are left out that rounding cannot tell from lines between others.
     """
     order = np.lexsort((y, x))
     hull: list[tuple[float, float]] = []
@@ -174,7 +174,7 @@ def lower_hull(x: Array, y: Array, exact: bool = True) -> tuple[Array, Array]:
 def _turns_left(
     p: tuple[float, float], q: tuple[float, float], r: tuple[float, float], exact: bool
 ) -> bool:
-    """Whether q lies below the line from p to r, decided exactly where rounding could matter."""
+    """Return whether q lies below the line from p to r, exactly where rounding could matter."""
     left = (q[0] - p[0]) * (r[1] - p[1])
     right = (q[1] - p[1]) * (r[0] - p[0])
     if abs(left - right) > 2.0**-50 * (abs(left) + abs(right)):

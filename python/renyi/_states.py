@@ -11,11 +11,11 @@ from renyi._locks import freed_by_fork
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
-    """Return the entries of these names.
+    """Return the entries of a state with these names.
 
     Raises:
-        ValueError: If the state is no mapping, or one of them is missing or None. Entries are never
-            shown: they may be secret.
+        ValueError: If the state is no mapping, or an entry is missing or None. Messages never show
+            entries, which may be secret.
 
     >>> entries_of({"drawn": 3, "order": []}, "drawn")
     [3]
@@ -29,10 +29,10 @@ def entries_of(state: Any, *names: str) -> list[Any]:
 
 
 def with_secrets(state: Any, secrets: Any, name: str) -> Any:
-    """Return a part of a state with the part of its secrets that has a name.
+    """Return a part of a state with its own part, by name, of the secrets.
 
-    Secrets must not be published with a state. They are an entry of their own. An object that needs
-    them refuses a state without.
+    Secrets must not be published with a state: they are an entry of their own. An object that needs
+    secrets refuses a state without them.
 
     >>> with_secrets({"drawn": 3}, {"bins": [0, 1]}, "bins")
     {'drawn': 3, 'secrets': [0, 1]}
@@ -48,7 +48,7 @@ def secrets_of(state: Mapping[str, Any], what: str, *names: str) -> list[Any]:
     """Return secrets of a state.
 
     Raises:
-        ValueError: If it was saved without.
+        ValueError: If the state was saved without secrets.
     """
     if state.get("secrets") is None:
         raise ValueError(
@@ -73,7 +73,7 @@ def check_same(state: Any, name: str, own: Mapping[str, Any]) -> None:
 
 @dataclass
 class _Known:
-    """What this process knows of a run; the number of a state is that of the steps begun."""
+    """The facts of a run in this process; the number of a state counts the steps begun."""
 
     holder: object
     begun: int
@@ -86,7 +86,7 @@ _RUNS: dict[str, _Known] = {}
 
 
 class Run:
-    """The place of one object in a run: only its maker, or the loader of its last state, continues.
+    """One object's place in a run: only the maker, or the loader of the last state, continues it.
 
     Args:
         what: The object that continues a run, as a user calls it.
@@ -122,7 +122,7 @@ class Run:
             )
 
     def begin(self, number: int) -> None:
-        """Note that so many steps have been begun; raises as `check`."""
+        """Record that ``number`` steps have been begun; raises as `check`."""
         with self.lock_of(self.name):
             self.check()  # another thread may have loaded the state since the last time
             known = _RUNS[self.name]
@@ -131,7 +131,7 @@ class Run:
     def check_load(self, name: str, number: int) -> None:
         """Raise `ValueError` if continuing from a state would be a branch of a run.
 
-        The object that loaded it last and has released nothing since may load it again.
+        The object that loaded the state last and has released nothing since may load it again.
         """
         known = _RUNS.get(name)
         if known is None or known.holder is None:
@@ -145,7 +145,7 @@ class Run:
             )
 
     def take_over(self, name: str, number: int, *, branch: bool) -> None:
-        """Continue from a checked state; a branch is a run of its own."""
+        """Continue from a checked state; a branch becomes a new run."""
         if branch:
             self._start(secrets.token_hex(16), number)
         else:

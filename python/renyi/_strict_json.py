@@ -1,4 +1,4 @@
-"""Strict JSON, so that what is read is what was written: no constants, no name twice, versions."""
+"""Strict JSON: no constants, no repeated names, a version; values read equal those written."""
 
 import json
 import math
@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 VERSION = 1
-DEEPEST = 100  # reading is recursive, once for each mechanism within another
+DEEPEST = 100  # reading recurses once for each mechanism within another
 _INFINITIES = {"inf": math.inf, "-inf": -math.inf}
 
 
 def dumps(data: Mapping[str, Any], indent: int | None = None) -> str:
-    """Return a mapping with the version of the format in front."""
+    """Return a mapping as JSON, with the version of the format first."""
     return json.dumps({"version": VERSION} | dict(data), indent=indent, allow_nan=False)
 
 
@@ -43,7 +43,7 @@ def loads(text: str | bytes) -> dict[str, Any]:
 
 
 def check_version(data: Any) -> dict[str, Any]:
-    """Return the other fields, if the version is the present one."""
+    """Return the other fields if the version is the current one, else raise."""
     if not isinstance(data, Mapping) or "version" not in data:
         raise ValueError(f"a state must be a mapping with the field 'version', got {data!r}")
     version = data["version"]
@@ -53,10 +53,11 @@ def check_version(data: Any) -> dict[str, Any]:
 
 
 def read(text: str | bytes, kind: str, names: Collection[str]) -> dict[str, Any]:
-    """Return the fields of what a class wrote, which have these names besides its type.
+    """Return the fields that a class wrote, which must have these names besides the type.
 
     Raises:
-        TypeError, ValueError: If the text is not strict JSON, or of another version, class or form.
+        TypeError, ValueError: If the text is not strict JSON, or has another version, class or
+            form.
     """
     data = check_version(loads(text))
     if data.get("type") != kind:
@@ -68,7 +69,7 @@ def read(text: str | bytes, kind: str, names: Collection[str]) -> dict[str, Any]
 def check_names(
     kind: str, data: Mapping[str, Any], expected: Collection[str], optional: Collection[str] = ()
 ) -> None:
-    """Raise `ValueError` unless a mapping has the expected names, but for optional ones only."""
+    """Raise `ValueError` unless a mapping has exactly the expected names; some are optional."""
     lacking = set(expected) - set(optional) - set(data)
     wrong = (("lacks", lacking), ("has unknown", set(data) - set(expected)))
     found = [f"{words} {', '.join(sorted(map(repr, names)))}" for words, names in wrong if names]
@@ -78,7 +79,7 @@ def check_names(
 
 
 def written(number: float) -> float | str:
-    """Return a number as JSON can hold it."""
+    """Return a number in the form of JSON: infinities as strings."""
     return number if math.isfinite(number) else str(number)
 
 

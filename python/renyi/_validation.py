@@ -33,9 +33,9 @@ def adjacency_of(value: Any) -> Adjacency:
 def real_of(value: Any, name: str, allowed: str) -> float:
     """``value`` as a float: any real number, NumPy scalars and 0-d arrays among them; not NaN.
 
-    Decimals, fractions and whatever else has ``__float__`` become the nearest double, as a literal
-    of theirs would: ``Decimal("1.1")`` is 1.1. A number that doubles have as 0 or infinity only is
-    refused: a sampling rate of 1e-400 is not 0.
+    Decimals, fractions and other objects with ``__float__`` become the nearest double, as a literal
+    would: ``Decimal("1.1")`` is 1.1. Other numbers that round to 0 or infinity are refused: a
+    sampling rate of 1e-400 is not 0.
     """
     if type(value) is not float:
         if not _is_real(value):
@@ -55,7 +55,7 @@ def real_of(value: Any, name: str, allowed: str) -> float:
 
 
 def _is_real(value: Any) -> bool:
-    """Return whether a value means a real number: no truth value, text or complex number does."""
+    """Return whether a value is a real number, not a truth value, text or a complex number."""
     if isinstance(value, bool | str | bytes | bytearray) or getattr(value, "shape", ()) != ():
         return False
     if isinstance(value, np.ndarray | np.generic):
@@ -101,11 +101,10 @@ def decimal_of(number: float) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return text of others as one line that does nothing to a terminal.
+    r"""Return untrusted text as one line that has no effect on a terminal.
 
-    Escapes stand for control characters, ends of lines, marks that turn the direction of writing
-    or have no width, and half pairs of UTF-16. For HTML or Markdown their own characters are still
-    to be escaped.
+    Control characters, ends of lines, marks that change the direction of writing or have no width,
+    and lone surrogates of UTF-16 are replaced by escapes. HTML or Markdown need further escaping.
 
     >>> print(visible("ages\x1b[2J\nhead \u202eé"))
     ages\x1b[2J\nhead \u202eé
@@ -128,7 +127,7 @@ RATE = Range(0.0, 1.0, "(]")
 
 
 def number_in(value: Any, name: str, range_: Range) -> float:
-    """Return a number of the range, zero without a sign."""
+    """Return a number in the range; zero loses its sign."""
     if type(value) is float and range_.low < value < range_.high:
         return value + 0.0
     number = real_of(value, name, range_.allowed)
@@ -160,7 +159,7 @@ def epsilon_of(value: Any, name: str = "epsilon") -> float:
 
 
 def check_one_missing(**given: float | None) -> None:
-    """Refuse unless exactly one of two or three numbers is missing, the one to be computed."""
+    """Raise unless exactly one of two or three numbers is missing: the one to compute."""
     if sum(value is None for value in given.values()) != 1:
         said = ", ".join(f"{name}={value!r}" for name, value in given.items())
         *most, last = given
@@ -203,7 +202,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _shown(number: int) -> str:
-    """Return the digits, of which Python does not print more than some thousand."""
+    """Return the digits, or the number of bits: Python prints some thousand digits at most."""
     bits = number.bit_length()
     return f"{number}" if bits < 2048 else f"one of {bits} bits"
 
@@ -227,7 +226,7 @@ def numbers_of(
     given = array_of(values, name, allowed)
     if given.dtype.kind not in "iuf" and not (given.dtype.kind == "O" and given.size):
         raise TypeError(f"{name} must be {allowed}, got {values!r}")
-    if given.dtype.kind == "O" or given.dtype.itemsize > 8:  # what may lie beyond doubles
+    if given.dtype.kind == "O" or given.dtype.itemsize > 8:  # numbers that may lie beyond doubles
         flat = np.array([real_of(value, name, allowed) for value in given.flat])
     else:
         flat = np.ascontiguousarray(given, dtype=np.float64).reshape(-1)
@@ -246,11 +245,11 @@ def array_of(values: Any, name: str, allowed: str) -> npt.NDArray[Any]:
         raise ValueError(f"{name} must be {allowed}, got sequences of unequal length") from None
 
 
-ON_HOST = (1, 3)  # of DLPack's kinds of devices: memory of the processor, and that pinned for CUDA
+ON_HOST = (1, 3)  # DLPack's devices: memory of the processor, and memory pinned for CUDA
 
 
 def check_on_host(values: Any, name: str) -> None:
-    """Raise TypeError for arrays of a device, which NumPy may copy from there without a word."""
+    """Raise TypeError for arrays on a device, which NumPy might copy silently."""
     device = getattr(values, "__dlpack_device__", None)
     if device is not None and not isinstance(values, np.ndarray) and device()[0] not in ON_HOST:
         raise TypeError(
@@ -263,7 +262,7 @@ def float_above(number: int | Fraction) -> float:
     """Return the smallest float that is at least a rational number.
 
     Raises:
-        ValueError: Where there is none.
+        ValueError: If there is no such finite float.
     """
     try:
         value = float(number)

@@ -1,11 +1,11 @@
 """Checks certificates of differential privacy: `python check.py file` or `renyi check file`.
 
-A certificate claims of a composition of mechanisms that d' <= delta(epsilon) <= d, where
+A certificate claims for a composition of mechanisms that d' <= delta(epsilon) <= d, where
 delta(epsilon) = E_P[(1 - e^(epsilon - L))_+] for the pairs (P, Q) of the mechanisms, L = log dP/dQ.
-All is evaluated here in ball arithmetic (python-flint), where a number carries a bound of its
+This module evaluates all in ball arithmetic (python-flint), where a number carries a bound of its
 error. Numbers in a certificate only say where to evaluate; nothing in it is trusted. docs/proofs.md
-proves the theorems, T1 to T9. A report that states the hash of a certificate is checked beside it.
-Exit code 0: verified; 1: not.
+proves the theorems, T1 to T9. A report that states the hash of a certificate is checked with it.
+The exit code is 0 if all is verified, else 1.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 
 try:
     from flint import acb, acb_mat, arb, arb_poly, ctx
-except ImportError:  # said by name where a certificate is made or checked
+except ImportError:  # the error is raised when a certificate is made or checked
     ctx = None  # type: ignore[assignment]
 
 __all__ = ["Rejected", "Verdict", "check_text", "digest", "main"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes
-MOST_WORK = 5 * 10**7  # in products of balls, each about a microsecond
+MOST_WORK = 5 * 10**7  # in products of balls, about a microsecond each
 THEOREMS = {
     "T1": "composition adds independent losses; dominating parts dominate (Zhu, Dong, Wang 2022)",
     "T2": "a curve at points, joined by lines in e^epsilon, dominates (Doroshenko and others 2022)",
@@ -48,11 +48,11 @@ ASSUMED = (
 
 
 class Rejected(ValueError):
-    """The certificate proves nothing; the message says where it fails."""
+    """A certificate proves nothing; the message says where it fails."""
 
 
 class Verdict(NamedTuple):
-    """What was verified: lower <= delta(epsilon) <= delta, and in words how."""
+    """The verified claim lower <= delta(epsilon) <= delta, and a description of the proof."""
 
     epsilon: float
     delta: float
@@ -81,13 +81,14 @@ def need(condition: object, reason: str) -> None:
 
 
 def spend(work: float) -> None:
-    """Reject what would take longer than any honest certificate."""
+    """Count work, and reject a certificate that needs more than any honest one."""
     SPENT[0] += work * (64 + ctx.prec) / 192
     need(SPENT[0] <= MOST_WORK, "it must take less work")
 
 
-# Reading: every object has exactly the fields of its table, every number is within its range. Ends
-# that are integers are of integers, others of doubles, a list is of numbers, None is read later.
+# Reading: every object has exactly the fields of its table, every number is within its range. A
+# range with integer ends is of integers, others are of doubles; a list is of numbers, None is read
+# later.
 
 NOISE, STEPS, REST = (1e-3, 1e9), (1, 10**6), (0.0, 1.0)
 FIELDS: dict[str, dict[str, Any]] = {
@@ -136,7 +137,7 @@ def read(data: Any, names: dict[str, Any], written: type = str) -> list[Any]:
 
 
 def number(given: Any, name: str, within: Any, written: type = str) -> Any:
-    """Return an exact number."""
+    """Return an exact number within its range, or a list of numbers."""
     if within is None:
         return given
     if isinstance(within, list):
@@ -163,7 +164,7 @@ def typed(data: Any, what: str, matrix: bool = False) -> list[Any]:
 
 # Mechanisms, and the pairs that dominate them.
 
-MOVES = {"add_remove": 1, "zero_out": 1, "replace_one": 2}  # how far a record moves a query
+MOVES = {"add_remove": 1, "zero_out": 1, "replace_one": 2}  # how far neighbours move a query
 
 
 def law_of(data: Any, adjacency: str) -> Law:
@@ -214,20 +215,21 @@ def law_of(data: Any, adjacency: str) -> Law:
 
 
 def sensitivity(strategy: Any, scheme: Any) -> Any:
-    """Bound how far a record of unit size moves C g: C a Toeplitz matrix, column c, or the tree.
+    """Bound the move of C g by a record of size 1; C is a Toeplitz matrix, column c, or the tree.
 
-    In steps i of a record C g moves by at most |sum of |column i||. With |c| not increasing the
-    first steps and the least distance are the worst (Kalinin, Lampert 2024, Theorem 2); so they are
-    where columns share no row, and where the distance is fixed, since later columns are cut.
+    By the steps i of a record C g moves by at most |sum of |column i||. If |c| does not increase,
+    the first steps and the least distance are the worst (Kalinin, Lampert 2024, Theorem 2). They
+    are the worst, too, if columns share no row, or the distance is fixed, since later columns are
+    cut.
     """
     name, steps, *rest = typed(strategy, "sensitivity", True)
     way, *spread = typed(scheme, "sensitivity without amplification", True)
     apart, most = (*spread, steps)[:2] if spread else (steps, steps)
     most = steps if most is None else number(most, "count", (1, 10**9))
     times = min(most, -(-steps // apart))
-    if name == "matrix.Tree":  # a record is in one node of each height, few of its times in one
+    if name == "matrix.Tree":  # a node of each height holds few of a record's steps
         need(rest[1] is None, "a tree must not restart")
-        if way == "matrix.FixedEpochs":  # all complete nodes, of every first step
+        if way == "matrix.FixedEpochs":  # over all complete nodes, for every first step
             spend(40 * steps * steps.bit_length())
 
             def moved(start: int) -> int:
@@ -254,14 +256,14 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
         column, unit = rest
         need(0 < len(column) <= steps and column[0] == 1, "the first of the bands must be 1")
         need(unit is False or (unit is True and len(column) <= apart), "columns must share no row")
-        if unit:  # columns of norm 1
+        if unit:  # the columns have norm 1
             return arb(times).sqrt()
     column = [abs(x) for x in column]
     if way == "matrix.MinSeparation" and times > 1 and len(column) > apart:
-        for j in reversed(range(len(column) - 1)):  # the least that does not increase
+        for j in reversed(range(len(column) - 1)):  # the least majorant that does not increase
             column[j] = column[j].max(column[j + 1])
     column += [arb(0)] * (steps - len(column))
-    rows: list[Any] = []  # of the sum of columns 0, apart, 2 apart, .., (times - 1) apart
+    rows: list[Any] = []  # entries of the sum of columns 0, apart, 2 apart, .., (times - 1) apart
     for j, x in enumerate(column):
         past = rows[j - apart] if j >= apart else 0
         rows.append(x + past - (column[j - times * apart] if j >= times * apart else 0))
@@ -269,7 +271,7 @@ def sensitivity(strategy: Any, scheme: Any) -> Any:
 
 
 def discrete_gaussian(sigma: Any, shift: int) -> list[tuple[Any, Any]]:
-    """Return the atoms of (D + shift, D); what is cut off goes to infinite losses (T2)."""
+    """Return the atoms of (D + shift, D); the mass that is cut off has infinite loss (T2)."""
     reach = 2 + int(float(sigma) * math.sqrt(1.4 * ctx.prec + 60))
     spend(10 * (shift + 2 * reach))
     half, last = 1 / (2 * sigma * sigma), reach + shift + 1
@@ -283,7 +285,7 @@ def discrete_gaussian(sigma: Any, shift: int) -> list[tuple[Any, Any]]:
 
 
 def composition(data: Any, adjacency: Any) -> Parts:
-    """Return the pairs with their counts, all Gaussian noise as one."""
+    """Return the pairs with their counts, all Gaussian noise merged into one."""
     need(adjacency in list(MOVES), "the adjacency must be known")
     need(isinstance(data, list) and 1 <= len(data) <= 1000, "a composition must be of 1 to 1000")
     laws: dict[str, tuple[Law, int]] = {}
@@ -306,7 +308,7 @@ def curve(law: Law, direction: str) -> Callable[[Any], Any]:
     base, rate, zero = CURVES[law.kind](law.value), law.rate, arb(0)
 
     def of_sample(x: Any) -> Any:
-        inner = 1 + (x.exp() - 1) / rate  # what the sample's ratio is to the base
+        inner = 1 + (x.exp() - 1) / rate  # the ratio of the base where the sample's is e^x
         if inner > 0:
             return rate * base(inner.log())
         return 1 - x.exp() + rate * inner.max(zero).union(zero)
@@ -317,7 +319,7 @@ def curve(law: Law, direction: str) -> Callable[[Any], Any]:
 
 
 def gaussian_curve(mean: Any) -> Callable[[Any], Any]:
-    """Return that of (N(mean, 1), N(0, 1))."""
+    """Return the curve of (N(mean, 1), N(0, 1))."""
     root = arb(2).sqrt()
 
     def tail(x: Any) -> Any:
@@ -327,7 +329,7 @@ def gaussian_curve(mean: Any) -> Callable[[Any], Any]:
 
 
 def atoms_curve(atoms: list[tuple[Any, Any]]) -> Callable[[Any], Any]:
-    """Return that of finitely many losses; of those too near to tell, the positive part."""
+    """Return the curve of finitely many losses; losses too near to x give their positive part."""
     finite = [(p, q, (p / q).log()) for p, q in atoms if not (p.is_zero() or q.is_zero())]
     need(all(loss.is_finite() for _, _, loss in finite), "the masses of a pair must be certain")
     finite.sort(key=lambda atom: atom[2].mid())
@@ -347,7 +349,7 @@ def atoms_curve(atoms: list[tuple[Any, Any]]) -> Callable[[Any], Any]:
 
 
 def allocation_curve(value: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Return that of random allocation: E (S/t - e^x)_+ = 1 - e^x + E (e^x - S/t)_+ (T9)."""
+    """Return the curve of random allocation: E (S/t - e^x)_+ = 1 - e^x + E (e^x - S/t)_+ (T9)."""
     mean, steps, given = value
     tilt, step, nodes, shift = read(given, INVERSION)
     lifted, points = mean * shift, [acb(tilt, step * j) for j in range(nodes)]
@@ -426,7 +428,7 @@ def curve_reading(
         masses, infinite = lattice_law(values, points)
         weights = [p * (tilt * step * m).exp() for m, p in enumerate(masses)]
         mass = sum(weights, arb(0))
-        gaps, down = [], step  # how far a loss is moved up at most, inside the lattice
+        gaps, down = [], step  # the most that a loss inside the lattice is moved up
         if law.kind == "atoms" and law.rate is None:
             finite = [(p, q) for p, q in law.value if not (p.is_zero() or q.is_zero())]
             gaps = [((p / q).log() - first) / step for p, q in finite]
@@ -454,9 +456,9 @@ def curve_reading(
         return least, total * kept
 
     least, kept = beyond(epsilon)
-    edge = (1 - (epsilon - start - (least - 1) * step).exp()).max(arb(0))  # cannot be told from it
+    edge = (1 - (epsilon - start - (least - 1) * step).exp()).max(arb(0))  # near epsilon
     upper = edge + 1 - safe + kept
-    if len(parts) == 1 and count == 1 and law.rho is None:  # rho: what is cut off adds to it
+    if len(parts) == 1 and count == 1 and law.rho is None:  # rho: cut-off mass adds to it
         return upper, known(epsilon)
     least, kept = beyond(epsilon + moved)
     aliases = (1 + doubled * (-2 * tilt * step * least).exp()) * ratio / (1 - ratio)
@@ -464,7 +466,7 @@ def curve_reading(
 
 
 def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
-    """Return the P-masses, and that of infinity, of a curve linear in e^x between points."""
+    """Return the P-masses, and the infinite one, of a curve linear in e^x between points."""
     grown = [x.exp() for x in points]
     slopes = [(values[0] - 1) / grown[0]]  # from delta = 1 where e^x = 0
     for m in range(1, len(points)):
@@ -474,7 +476,7 @@ def lattice_law(values: list[Any], points: list[Any]) -> tuple[list[Any], Any]:
 
 
 def cyclic(product: Any, size: int) -> Any:
-    """Return a polynomial modulo x^size - 1, its balls rounded to one exponent, which is faster."""
+    """Return a polynomial modulo x^size - 1, its balls at one exponent, which is faster."""
     while product.length() > size:
         product = product.truncate(size) + product.right_shift(size)
     ones = arb_poly([1] * size)
@@ -494,7 +496,7 @@ def power(base: Any, count: int, size: int) -> Any:
 
 
 def outputs(law: Law, order: Any, more: Any) -> tuple[Any, Any, Any]:
-    """Return an interval of x, and what is beyond of E r^order at most, also of its sums (T5).
+    """Return an interval of x, and a bound of E r^order and of its sums beyond it (T5).
 
     r >= 1 - q, and r^a <= 1 + r^b, b = max(a, 1), r^b <= 1 - q + q e^(b log) by convexity: a normal
     tail about 0 and one about b m.
@@ -509,13 +511,13 @@ def outputs(law: Law, order: Any, more: Any) -> tuple[Any, Any, Any]:
 def moment(law: Law, order: Any, height: Any = 0, frequency: Any = 0) -> Any:
     """Bound the integral of |r^(order + i frequency) density| on the line x + i height (T4).
 
-    That is e^(height^2/2) times the integral of n(x) |r|^order e^(-frequency arg r), in which
+    The integral is e^(height^2/2) times that of n(x) |r|^order e^(-frequency arg r), in which
     0 <= arg r <= m height <= pi/2. It falls in the frequency.
     """
     q, m, height, frequency = law.rate, law.value, arb(height), arb(frequency)
     angle = m * height
     need(angle <= arb.pi() / 2, "a shift must be at most pi/2 over that of the mean")
-    most = (-frequency * angle).max(arb(0)) + height * height / 2  # of what the exponent adds
+    most = (-frequency * angle).max(arb(0)) + height * height / 2  # the most that the exponent adds
     left, right, beyond = outputs(law, order, most)
     drift, turn = -m * m / 2, acb(0, angle)
 
@@ -610,7 +612,7 @@ def line_reading(
 
 
 def log_moment(law: Law, direction: str, alpha: Any) -> Any:
-    """Return log E_Q[(dP/dQ)^alpha]; of "add" for the pair (Q, P)."""
+    """Return log E_Q[(dP/dQ)^alpha]; for "add" that of the pair (Q, P)."""
     value, order = law.value, alpha if direction == "remove" else 1 - alpha
     if law.rho is not None and law.rate is None:
         return (alpha - 1) * ((value if law.kind == "zcdp" else 0) + law.rho * alpha)
@@ -630,7 +632,7 @@ def log_moment(law: Law, direction: str, alpha: Any) -> Any:
         inside = integral(integrand, arb(0), arb(1)).real
         return (low / 2 + high * (-value).exp() / 2 + inside).log()
     cut, total = arb(0), arb(0)
-    if law.rho is not None:  # and what is cut off, where masses fall faster than geometrically
+    if law.rho is not None:  # plus the cut-off masses, which fall faster than geometrically
         *value, (_, _), (_, outside) = value
         cut = (1 - rate) ** order * outside  # r >= 1 - q
         if order > 0:
@@ -669,7 +671,7 @@ def touching(alpha: Any, total: Any, low: Any, high: Any, epsilon: Any) -> tuple
     return scale * (total.exp() - slope + floor) + short.max(arb(0)), far.log()
 
 
-READINGS: dict[str, Any] = {  # what evaluates them, their fields, the theorems that they rest on
+READINGS: dict[str, Any] = {  # the function of each, its fields, the theorems that it rests on
     "curve": (curve_reading, CURVE, ("T1", "T2", "T8")),
     "line": (line_reading, LINE, ("T1", "T3", "T4", "T5", "T7")),
     "renyi": (renyi_reading, RENYI, ("T1", "T6")),
@@ -681,13 +683,13 @@ UNREADABLE = (ArithmeticError, LookupError, MemoryError, RecursionError, TypeErr
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, each name of which must be given once."""
+    """Return an object from its pairs; each name must be given once."""
     need(len(dict(pairs)) == len(pairs), "a name must be given once")
     return dict(pairs)
 
 
 def check_text(text: str | bytes) -> Verdict:
-    """Return what a certificate proves.
+    """Return the claim that a certificate proves.
 
     Raises:
         Rejected: If it is not a certificate, or one of its inequalities does not hold.
@@ -714,7 +716,7 @@ def digest(data: Any) -> str:
 
 
 def evaluated(proof: Any, parts: Parts, epsilon: Any) -> tuple[str, list[str], Any, Any]:
-    """Return the reading of a proof, the directions, an upper and a lower end of delta."""
+    """Return the reading of a proof, its directions, and an upper and a lower end of delta."""
     name, sides = proof["reading"], proof["directions"]
     reading, names, _ = READINGS[name]
     _, _, *numbers = read(proof, {"reading": None, "directions": None, **names})
@@ -725,7 +727,7 @@ def evaluated(proof: Any, parts: Parts, epsilon: Any) -> tuple[str, list[str], A
 
 
 def verdict(data: Any) -> Verdict:
-    """Check a certificate that was read."""
+    """Return the verdict on a parsed certificate."""
     schema, bits, adjacency, composed, claim, theorems, proofs = read(data, dict.fromkeys(PARTS))
     need(schema == SCHEMA, f"the schema must be {SCHEMA}")
     ctx.prec = number(bits, "bits", (64, 1024))
@@ -744,7 +746,7 @@ def verdict(data: Any) -> Verdict:
         covered += sides
         used.update(READINGS[name][2])
         used.update(["T9"] if any(law.kind == "allocation" for law, _ in parts) else [])
-        below |= bool(low >= lower)  # of the worse direction
+        below |= bool(low >= lower)  # the lower end of the worse direction counts
         lines.append(f"{' and '.join(sides)}: by {name}, delta <= {upper.str(17, radius=False)}")
     need(sorted(covered) == ["add", "remove"], "both directions must be proved, each once")
     need(theorems == sorted(used), f"the theorems must be {', '.join(sorted(used))}")

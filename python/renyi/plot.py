@@ -28,11 +28,11 @@ Array = npt.NDArray[np.float64]
 Accountant = PLDAccountant | RDPAccountant
 Kind = Literal["exact", "renyi", "gaussian"]
 
-SMALLEST_DELTA = 1e-10  # where a curve ends if no range of epsilon is given
+SMALLEST_DELTA = 1e-10  # the end of a curve if no range of epsilon is given
 POINTS = 201
-LEAST = 1e-30  # on a logarithmic axis
+LEAST = 1e-30  # the least value on a logarithmic axis
 
-# Dark to light, so that they differ in print without colour; from Okabe and Ito's palette.
+# The colours go from dark to light, to differ in print; from Okabe and Ito's palette.
 _COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _MARKERS = ("", "o", "s", "^", "D", "v", "x")
 _STYLES: dict[Kind, str] = {"exact": "-", "renyi": "--", "gaussian": ":"}
@@ -61,16 +61,16 @@ def plot_privacy_curve(
 
     Args:
         accountants: `renyi.PLDAccountant` (solid lines) and `renyi.RDPAccountant` (dashed).
-        epsilon: In [0, inf), ascending; by default 201 values, for each accountant from 0 to where
-            its delta falls to 1e-10.
+        epsilon: In [0, inf), ascending; by default 201 values, for each accountant from 0 to the
+            epsilon at which its delta falls to 1e-10.
         labels: One for each accountant.
         mu: Adds the curve of ``mu``-Gaussian differential privacy, dotted.
-        ax: Where to draw; by default a new figure.
+        ax: The axes to draw on; by default those of a new figure.
 
     Raises:
         ImportError: Without matplotlib.
-        ValueError: Without accountants, if the number of labels is not theirs, or for a bad
-            ``epsilon``.
+        ValueError: Without accountants, for another number of labels than accountants, or for a
+            bad ``epsilon``.
 
     >>> from renyi import Gaussian, PLDAccountant
     >>> run = PLDAccountant().compose(Gaussian(1.0))
@@ -226,7 +226,7 @@ def _finish(axes: Axes) -> None:
     if len(labels) <= 5 and longest <= 20:
         axes.legend(frameon=False, loc="best")
         return
-    # Below: inside it would hide the lines. In small print, and never more than four rows.
+    # The legend goes below, as inside it would hide lines: small print, at most four rows.
     columns = max(-(-len(labels) // 4), 1 if longest > 45 else 2)
     size = "small" if longest * columns <= 100 else "xx-small"
     axes.legend(

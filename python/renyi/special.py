@@ -2,7 +2,7 @@
 
 Arguments are positional: ``(q, sigma, alpha)`` are sampling rate, noise multiplier and order, and
 ``mu`` is the ratio of sensitivity to noise of a Gaussian mechanism, or of a composition of them.
-Everything a ufunc can do works here: broadcasting, ``out=``, ``where=``, Dask and xarray arrays.
+All features of ufuncs work here: broadcasting, ``out=``, ``where=``, Dask and xarray arrays.
 Values outside the domain are NaN. ``_lower`` and ``_upper`` enclose the exact value.
 ``dp_sgd_epsilon_upper(q, sigma, steps, delta)`` is the guarantee of a run, for arrays of runs.
 

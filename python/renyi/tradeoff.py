@@ -1,8 +1,8 @@
-"""Trade-off functions: what a test for one record's presence can achieve.
+"""Trade-off functions: the errors of tests for one record's presence.
 
 A trade-off function ``f`` gives the least type II error of all tests with a type I error of at most
 ``alpha`` (Dong, Roth, Su 2022, arXiv 1905.02383). Every function here rounds towards less privacy:
-errors of an attacker down, its success up. Arrays broadcast.
+the errors of an attacker down, the success up. Arrays broadcast.
 
 >>> beta_from_epsilon_delta(np.array([0.0, 0.1, 0.5]), 1.0, 1e-5).round(6)
 array([0.99999 , 0.728162, 0.183936])
@@ -33,7 +33,7 @@ __dir__ = __all__.copy
 
 Floats = npt.NDArray[np.float64]
 
-SLACK = 2.0**-49  # 16 units: more than the roundings of any formula here
+SLACK = 2.0**-49  # 16 units: above the rounding error of any formula here
 
 
 def within(values: npt.ArrayLike, name: str, low: float, high: float) -> Floats:
@@ -49,15 +49,15 @@ def plain(values: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class TradeOff:
-    """A piecewise linear trade-off function, which is asked as an accountant is.
+    """A piecewise linear trade-off function, with methods like those of an accountant.
 
     Args:
-        alpha: Of the vertices, from 0 to 1 and not falling. Where it repeats, the function jumps,
-            and the last value counts.
-        beta: As many, not rising and ending in 0.
+        alpha: The type I errors of the vertices, from 0 to 1 and not falling. If one repeats, the
+            function jumps, and the last value counts.
+        beta: As many type II errors, not rising and ending in 0.
 
     Raises:
-        ValueError: If the vertices are not those of a trade-off function.
+        ValueError: If the vertices do not give a trade-off function.
 
     >>> test = TradeOff([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     >>> round(test.get_beta(0.125), 12), round(test.get_delta(0.5), 6), test.get_bayes_risk() < 0.25
@@ -116,7 +116,7 @@ class TradeOff:
     def convexified(self) -> TradeOff:
         """Return the largest convex function below this one.
 
-        Its vertices are some of these; which ones is decided exactly.
+        Its vertices are some of these vertices, chosen exactly.
 
         >>> TradeOff([0.0, 0.2, 0.5, 1.0], [1.0, 0.7, 0.1, 0.0]).convexified()
         TradeOff(alpha=array([0. , 0.5, 1. ]), beta=array([1. , 0.1, 0. ]))
@@ -143,8 +143,8 @@ def beta_from_epsilon_delta(
 ) -> Any:
     """Return the type II error that (epsilon, delta)-privacy guarantees, rounded down.
 
-    ``max(0, 1 - delta - exp(epsilon)*alpha, exp(-epsilon)*(1 - delta - alpha))``, the largest of it
-    over all pairs where several are given: a mechanism that satisfies all of them satisfies that.
+    It is ``max(0, 1 - delta - exp(epsilon)*alpha, exp(-epsilon)*(1 - delta - alpha))``. For several
+    pairs it is the largest over all: a mechanism that satisfies all pairs satisfies this bound.
 
     Args:
         alpha: Type I error, in [0, 1].
@@ -172,7 +172,7 @@ def compose_mu(mu: npt.ArrayLike, counts: npt.ArrayLike = 1) -> float:
 
     Args:
         mu: Sensitivity over noise of each mechanism, in [0, inf].
-        counts: How often each is used.
+        counts: The number of uses of each mechanism.
 
     Source: Dong, Roth, Su 2022, arXiv 1905.02383, Corollary 3.3.
 
@@ -214,7 +214,7 @@ def membership_posterior(
 
 _BERRY_ESSEEN = 0.4748  # identically distributed terms: Shevtsova 2011, arXiv 1111.6554
 _STEEPEST = 0.24197072451914337  # max of x phi(x)
-_MARGIN = 1e-7  # of the quadrature and of everything done in double precision, relative
+_MARGIN = 1e-7  # relative, for the quadrature and all arithmetic in double precision
 
 
 class GaussianLimit(NamedTuple):
@@ -222,7 +222,7 @@ class GaussianLimit(NamedTuple):
 
     Attributes:
         mu: Parameter of the limiting Gaussian trade-off function.
-        gamma: Bound on the distance, at most 1; a distance of 1 says nothing.
+        gamma: Bound on the distance, at most 1; with 1 there is no guarantee.
     """
 
     mu: float
@@ -233,8 +233,8 @@ def central_limit(sample_rate: float, noise_multiplier: float, steps: int) -> Ga
     """Return the central-limit ``mu`` of a composition of sampled Gaussian steps, and its error.
 
     ``mu = q * sqrt(T * (exp(1/sigma**2) - 1))``, exact in the limit of many steps with ``q *
-    sqrt(T)`` fixed. For a finite number of steps it may understate the privacy loss: only with
-    ``gamma`` it bounds anything.
+    sqrt(T)`` fixed. For a finite number of steps it may understate the privacy loss: it is a
+    bound only together with ``gamma``.
 
     Args:
         sample_rate: Probability ``q`` with which a record is in a batch, in (0, 1].
@@ -276,7 +276,7 @@ class _Moments(NamedTuple):
 
 
 def _distance(step: _Moments, count: int, mu: float) -> float:
-    """From the law of the summed losses to N(mu**2/2, mu**2)."""
+    """Bound the distance from the law of the summed losses to N(mu**2/2, mu**2)."""
     deviation = math.sqrt(step.variance)
     if deviation**3 == 0.0:  # below the smallest double
         return math.inf
@@ -288,7 +288,7 @@ def _distance(step: _Moments, count: int, mu: float) -> float:
 
 
 def _moments(q: float, c: float) -> tuple[_Moments, _Moments]:
-    """Moments of the loss in both directions, by the trapezoidal rule in units of sigma."""
+    """Return moments of the loss in both directions, by the trapezoidal rule in units of sigma."""
     h = min(1.0 / 512, 1.0 / (128 * c))
     u = np.arange(math.floor(-13.0 / h), math.ceil((c + 13.0) / h) + 1) * h
     absent = np.exp(-0.5 * u * u) * (h / math.sqrt(2 * math.pi))
@@ -297,7 +297,7 @@ def _moments(q: float, c: float) -> tuple[_Moments, _Moments]:
     x = q * np.expm1(c * u - 0.5 * c * c)  # the ratio of the laws, minus 1
     loss = np.log1p(x)
     gap = _x_minus_log1p(x)
-    # E[x] = 0 without the record, so that the divergences are sums of terms >= 0.
+    # E[x] = 0 without the record: the divergences are sums of terms >= 0.
     remove = float(np.sum(_weighted_log(x, loss, gap, absent, mixed, q * (present - absent))))
     add = float(np.sum(absent * gap))
     return _central(loss, mixed, remove), _central(-loss, absent, add)
@@ -318,7 +318,7 @@ def _x_minus_log1p(x: Floats) -> Floats:
 def _weighted_log(
     x: Floats, loss: Floats, gap: Floats, absent: Floats, mixed: Floats, excess: Floats
 ) -> Any:
-    """``absent * ((1 + x) * log1p(x) - x)``, without overflow for large x."""
+    """Return ``absent * ((1 + x) * log1p(x) - x)``, without overflow for large x."""
     small = np.abs(x) < 1e-2
     near = absent * (np.where(small, x, 0.0) * loss - gap)
     return np.where(small, near, mixed * loss - excess)

@@ -1,11 +1,11 @@
 """Cross-checks of the engine against multi-precision arithmetic, at one point.
 
-Every route to log A of the sampled Gaussian mechanism (binomial sum, series, quadrature, and the
-dispatcher, which takes one of them or an expansion), and every Renyi curve of the other mechanisms
-and their samplings, is compared with ``renyi.reference``: how many digits agree, and whether the
-certified bracket contains the reference. The references share nothing with the engine: pairs of
-distributions are summed and integrated with other nodes and more digits, sums over the order are
-not windowed.
+This module compares every route to log A of the sampled Gaussian mechanism (binomial sum, series,
+quadrature, and the dispatcher, which takes one of them or an expansion), and every Renyi curve of
+the other mechanisms and their samplings, with ``renyi.reference``: how many digits agree, and
+whether the certified bracket contains the reference. The references share nothing with the engine:
+pairs of distributions are summed and integrated with other nodes and more digits, and sums over the
+order are not windowed.
 """
 
 import math
@@ -32,7 +32,7 @@ __all__ = [
 __dir__ = __all__.copy
 
 
-# Route and the ufunc behind it; every ufunc has _lower and _upper beside it.
+# Each route and its ufunc; every ufunc has variants _lower and _upper.
 ROUTES = {
     "engine": "log_a",
     "binomial": "log_a_binomial",
@@ -41,7 +41,7 @@ ROUTES = {
     "rdp": "rdp_sampled_gaussian",
 }
 ENDS = ("", "_lower", "_upper")
-# These answer everywhere; the others may decline a point by NaN.
+# These routes answer everywhere; the others may decline a point by NaN.
 ANSWERS_EVERYWHERE = ("engine", "rdp")
 
 # The box of promised accuracy.
@@ -52,28 +52,27 @@ ORDERS_ABOVE_ONE = (1e-8, 1e6)
 # 17 significant digits determine a double; agreement beyond that is a coincidence.
 MAX_DIGITS = 17.0
 
-# Of the curves: the engine goes over to bounds above this loss; sums over the order stop at this
-# order.
+# For the curves: above this loss the engine uses bounds; sums over the order stop at this order.
 LARGEST_LOSS = 500.0
 LARGEST_SUM = 50.0
 
 
 @dataclass(frozen=True)
 class Check:
-    """A number of the engine beside the reference.
+    """A number of the engine with its reference.
 
     Attributes:
         name: The route: ``engine`` (log A by the dispatcher), ``binomial``, ``series``,
             ``quadrature`` (log A by that route), or ``rdp`` (the Renyi divergence by the
-            dispatcher). Of a curve what was released, and how its record was sampled.
+            dispatcher). For a curve, the mechanism and its sampling.
         order: The order of the comparison: sums over the order stop at 50.
         reference: Decimal text of 30 digits.
-        value, lower, upper: What the engine returned, of a curve the upper end as the value: it is
-            what is accounted. All NaN where a route does not apply.
-        digits: Agreeing decimal digits, -log10 of the relative error, at most 17; NaN where a route
+        value, lower, upper: The numbers of the engine. For a curve the value is the upper end,
+            which accountants use. All are NaN if a route does not apply.
+        digits: Agreeing decimal digits, -log10 of the relative error, at most 17; NaN if a route
             does not apply.
-        ok: False for a bracket that misses the reference, of upper bounds for one below it, and for
-            a NaN where an answer is owed.
+        ok: False if a bracket misses the reference, if an upper bound is below it, or for a NaN
+            where the route must answer.
     """
 
     name: str
@@ -87,7 +86,7 @@ class Check:
 
     @property
     def applies(self) -> bool:
-        """Whether there is an answer."""
+        """Whether the route has an answer."""
         return not math.isnan(self.value)
 
     @property
@@ -195,7 +194,7 @@ def _compared(
     is_bound: bool = False,
     owed: bool = True,
 ) -> Check:
-    """Return the check of a value with its ends; of a bound the lower one says nothing."""
+    """Return the check of a value with its ends; the lower end of a bound is ignored."""
     text = mpmath.nstr(truth, 30)
     if math.isnan(value):
         return Check(name, order, text, value, lower, upper, math.nan, not owed)
@@ -242,8 +241,8 @@ def _check(name: str, value: float, fits: bool, words: str) -> None:
 class Kind:
     """A kind of mechanism: its curve and its reference divergence, made from (q, sigma).
 
-    Upper bounds may be cut or sought: their lower ends say nothing. A sum over the order stops at
-    ``largest_order``.
+    Upper bounds may be cut or searched for, so that their lower ends are ignored. A sum over the
+    order stops at ``largest_order``.
     """
 
     name: str
@@ -262,7 +261,7 @@ def _scale(sigma: float) -> float:
 
 
 def _answer(sigma: float) -> float:
-    """Probability of the true one of three answers."""
+    """Return the probability of the true one of three answers."""
     return 1.0 / (1.0 + 2.0 * math.exp(-min(1.0 / sigma, 30.0)))
 
 
@@ -313,7 +312,7 @@ PAIRS: tuple[tuple[str, Callable[[float], Pair], Callable[[float], Any]], ...] =
 def _kinds_of_pair(
     name: str, pair: Callable[[float], Pair], twin: Callable[[float], Any]
 ) -> tuple[Kind, Kind]:
-    """Return the pair itself, and on Poisson samples."""
+    """Return the kinds of the pair itself and of the pair on Poisson samples."""
 
     def truth(q: float, sigma: float, order: float, digits: int) -> Any:
         return reference.rdp(twin(sigma), order, digits, q=q)

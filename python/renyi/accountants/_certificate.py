@@ -1,7 +1,7 @@
 """Certificates: where `renyi.check` has to evaluate what an accountant reports.
 
-The numbers chosen here are found in doubles and need not be right: the bound that they lead to is
-evaluated by the checker's own functions, and what it does not prove is not written.
+The numbers chosen here are found in doubles and need not be right: the checker's own functions
+evaluate the bound that follows from them, and only a certificate that they prove is written.
 """
 
 import math
@@ -25,20 +25,20 @@ from renyi.mechanisms.algebra import UnsupportedMechanismError
 
 __all__ = ["certificate"]
 
-SLACK = 1e-9  # by how much a claim may exceed what was reported
-DEPTH = 27.0  # e^-27 is what aliases, tails and sums over outputs may add, relatively
-MARGIN = 2.0**-40  # for the rounding at the precision of the other direction
-FAR = 5.0  # the same where a direction is far below the other one
+SLACK = 1e-9  # a claim may exceed the reported delta by this much, relatively
+DEPTH = 27.0  # aliases, tails and sums over outputs may add e^-27, relatively
+MARGIN = 2.0**-40  # allowance for rounding at the precision of the other direction
+FAR = 5.0  # DEPTH for a direction whose delta is far below that of the other one
 MOST_NODES = 30_000
 MOST_SIZE = 2**19
-MOST_INVERTED = 1500  # nodes of the curve of random allocation, each an integral
-BEYOND = 1.1  # of the largest loss: the last points of a coarse lattice lie beyond it
-ALLOCATED = 12.0  # as DEPTH, where the losses of random allocation are cut
+MOST_INVERTED = 1500  # most nodes of the curve of random allocation, each an integral
+BEYOND = 1.1  # times the largest loss: the last points of a coarse lattice lie beyond it
+ALLOCATED = 12.0  # as DEPTH, for the cut of the losses of random allocation
 LADDER = np.geomspace(1e-6, 1e6, 241)
 
 Array = npt.NDArray[np.float64]
 Proof = dict[str, Any]
-Laws = list[Any]  # of `check.Law` and int
+Laws = list[Any]  # pairs of a `check.Law` and a count
 Curves = Sequence[tuple[int, Callable[[Any], Any]]]
 Places = Sequence[tuple[float, int]]
 Proofs = Callable[[Laws, str, float, float], Iterator[Proof]]
@@ -57,7 +57,7 @@ def certificate(
 ) -> dict[str, Any]:
     """Return a certificate of delta(epsilon) <= delta, or of a delta larger by 1e-9 of itself.
 
-    By the Rényi divergence of an order, or by the whole loss.
+    The proof uses the Rényi divergence of ``order``, or the whole loss if ``order`` is None.
     """
     if not (epsilon <= 1e5 and delta > 0.0):
         raise ValueError(
@@ -170,7 +170,7 @@ def _below(ball: Any) -> float:
     return max(value, 0.0)
 
 
-# The line.
+# Proofs with the reading "line": the inversion integral of the loss.
 
 
 class Tilted(NamedTuple):
@@ -234,7 +234,7 @@ def period_of(
 
 
 def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
-    """Yield proofs by the exact curve: of one use in closed form, by the line, by lattices."""
+    """Yield proofs by the exact curve: in closed form for one use, by the line, by lattices."""
     if len(parts) == 1 and parts[0][1] == 1:
         x = epsilon if side == "remove" else -epsilon
         given = [_inverted(parts[0][0], x, math.log(delta) - DEPTH - epsilon)]
@@ -246,7 +246,7 @@ def _proofs_of_loss(parts: Laws, side: str, epsilon: float, delta: float) -> Ite
 
 
 class Place(NamedTuple):
-    """Where to evaluate: a tilt, an estimate of log delta, whether any tilt near it would do."""
+    """A place to evaluate: a tilt, an estimate of log delta, whether any tilt near it would do."""
 
     tilt: float
     log_value: float
@@ -362,12 +362,12 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
     ]
     ends = [_ends(law, count, side, delta) for law, count in parts]
     exact, uses = _common_step(parts), sum(count for _, count in parts)
-    # What is reported is tight where the engine inverts a transform, else off by 1e-5 or so.
+    # A reported delta is tight where the engine inverts a transform, else off by about 1e-5.
     kinds = {law.kind for law, _ in parts}
     tight = 1e-9 if kinds == {"gaussian"} else 1e-5 if "allocation" in kinds else 1e-6
     wanted, lengths = math.log(delta), np.array([high - low for low, high in ends])
     curves = [(count, check.curve(law, side)) for law, count in parts]
-    if exact:  # losses just below nodes, which are then moved up by little
+    if exact:  # losses lie just below nodes, so that they move up by little
         ends = [(low + 2.0**-50 * max(abs(low), abs(high)), high) for low, high in ends]
     for step in [exact] if exact else [_aligned(lengths, 100 * 2**k) for k in range(14)]:
         places = [(low, math.ceil((high - low) / step) + 2) for low, high in ends]
@@ -391,7 +391,7 @@ def _proofs_of_curve(parts: Laws, side: str, epsilon: float, delta: float) -> It
 
 
 def _aligned(lengths: Array, points: int) -> float:
-    """Return a spacing of about so many points at which all largest losses are near to nodes."""
+    """Return a spacing, for about ``points`` points, at which all largest losses lie near nodes."""
     tried = float(lengths.max()) / np.arange(points, points + min(points // 4, 2000))
     shares = lengths[:, None] / tried
     return float(tried[np.argmin(np.abs(shares - np.rint(shares)).max(axis=0))])
@@ -436,7 +436,7 @@ def _lattice_proof(
 
 
 def _reach(law: Any, log_least: float) -> float:
-    """Return a loss of random allocation that is hardly exceeded, roughly."""
+    """Return, roughly, a loss that random allocation hardly ever exceeds."""
     (mean, steps), z = law.value[:2], math.sqrt(-2.0 * log_least)
     mean = float(mean)
     largest = math.exp(min(mean * z + 0.5 * mean * mean, 700.0)) / steps
@@ -444,9 +444,9 @@ def _reach(law: Any, log_least: float) -> float:
 
 
 def _inverted(law: Any, x: float, log_least: float) -> Any:
-    """Return a law of random allocation with the numbers of its curve up to x; others as they are.
+    """Return a law of random allocation with the inversion parameters of its curve up to x.
 
-    They make delta right to e^log_least.
+    The parameters make delta right to e^log_least. Other laws are returned unchanged.
     """
     if law.kind != "allocation":
         return law
@@ -480,7 +480,7 @@ def _inverted(law: Any, x: float, log_least: float) -> Any:
 
 
 def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
-    """Return losses between which all of a part lies, but for what is negligible."""
+    """Return losses between which all but a negligible mass of a part lies."""
     if law.kind == "allocation":
         reach = _reach(law, math.log(delta) - ALLOCATED - math.log(count))
         return -reach, reach
@@ -526,7 +526,7 @@ def _ends(law: Any, count: int, side: str, delta: float) -> tuple[float, float]:
 
 
 def _common_step(parts: Laws) -> float | None:
-    """Return the spacing of losses that lie on one lattice."""
+    """Return the spacing if all losses lie on one lattice; else None."""
     losses: list[float] = []
     for law, _ in parts:
         if law.kind != "atoms" or law.rate is not None:
@@ -545,7 +545,7 @@ def _common_step(parts: Laws) -> float | None:
 
 
 def _masses(known: Any, first: float, points: int, step: float) -> tuple[Array, Array]:
-    """Return places and log masses of a lattice law, those that are seen in doubles."""
+    """Return the places and the log masses of a lattice law, as far as doubles hold them."""
     coarse = max(points // 2000, 1)
     nodes = [arb(first) + m * arb(step) for m in range(0, points, coarse)]
     masses, _ = check.lattice_law([known(x) for x in nodes], nodes)
@@ -557,7 +557,7 @@ def _masses(known: Any, first: float, points: int, step: float) -> tuple[Array, 
 
 
 def _proofs_of_renyi(order: float) -> Proofs:
-    """Return what yields a proof by the divergence of an order."""
+    """Return a function that yields a proof by the Rényi divergence of an order."""
 
     def proofs(parts: Laws, side: str, epsilon: float, delta: float) -> Iterator[Proof]:
         bits = ctx.prec = min(256 + int(3.0 * epsilon), 1024)

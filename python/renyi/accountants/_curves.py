@@ -13,9 +13,9 @@ from renyi._engine import LossComposition
 
 Array = npt.NDArray[np.float64]
 
-SHARES = np.linspace(0.1, 0.9, 9)  # of epsilon, or of delta, that removal takes
+SHARES = np.linspace(0.1, 0.9, 9)  # the shares of epsilon, or of delta, that removal takes
 ROUNDING = 1.0 + 2.0**-49
-MARGIN = 0.5  # by which epsilon may exceed that of Poisson samples at first
+MARGIN = 0.5  # the first guess of epsilon exceeds that of Poisson samples by this much
 
 
 class Curve(Protocol):
@@ -34,11 +34,11 @@ def opposite(direction: DirectionName) -> DirectionName:
 
 
 class JoinedCurve:
-    """A curve whose brackets are made of those of others.
+    """A curve whose brackets are made of the brackets of other curves.
 
     Args:
-        join: Makes one array of brackets of several.
-        *curves: What it is given the brackets of.
+        join: Makes one array of brackets from several.
+        *curves: The curves whose brackets ``join`` is given.
     """
 
     def __init__(self, join: Callable[[list[Array]], Array], *curves: Curve) -> None:
@@ -65,9 +65,9 @@ def between(brackets: list[Array]) -> Array:
 
 
 class PureCurve:
-    """A curve that ends at a largest loss: epsilon is at most that, from there on delta is 0.
+    """A curve with a largest loss: epsilon is at most this loss, and delta is 0 from there on.
 
-    Where ``reached``, losses come as near to the largest as one likes: it is epsilon at delta 0.
+    If ``reached``, losses come arbitrarily near to the largest loss, which is epsilon at delta 0.
     """
 
     def __init__(self, curve: Curve, loss: Fraction, *, reached: bool) -> None:
@@ -91,7 +91,7 @@ class PureCurve:
 
 
 def rounded_up(value: Fraction) -> float:
-    """Return the least double that is not below."""
+    """Return the least double that is not below ``value``."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -100,17 +100,17 @@ def rounded_up(value: Fraction) -> float:
 
 
 class ReplacedCurve:
-    """A record replaced, as its removal and the addition of the other one.
+    """The curve of a replaced record, from its removal and the addition of the other record.
 
-    With R what is released without either record, for any e in [0, epsilon],
+    Let R be the release without either record. For any e in [0, epsilon],
 
         delta(epsilon) <= delta_remove(e) + e^e delta_add(epsilon - e),
 
     as (p - e^epsilon q)_+ <= (p - e^e r)_+ + e^e (r - e^(epsilon - e) q)_+ for all densities p, r,
-    q. The least over e is flat: a few e near it are tried. Lower ends are those of removal.
+    q. The minimum over e is flat: a few e near it are tried. The lower ends are those of removal.
 
     Args:
-        remove, add: Of one record that is there or not.
+        remove, add: The curves of one record that is present or absent.
     """
 
     def __init__(self, remove: Curve, add: Curve) -> None:
@@ -142,17 +142,17 @@ class ReplacedCurve:
 
 
 class AttainedCurve:
-    """Lower ends of the worse direction of compositions; the upper ones are trivial.
+    """The lower ends of the worse direction of compositions; the upper ends are trivial.
 
     Args:
-        lattices: One for each direction.
+        lattices: The composition in each direction.
         error: The sum over all uses of the relative errors of the masses of their pairs.
     """
 
     def __init__(self, lattices: Iterable[LossComposition], error: float) -> None:
         self._lattices = list(lattices)
-        # With all masses right to e: delta moves by e (P + e^epsilon Q) <= 2 e P of an event where
-        # it is positive, P <= 1, for every use.
+        # If all masses have relative error e, delta moves by e (P + e^epsilon Q) <= 2 e P of an
+        # event where P - e^epsilon Q is positive, P <= 1, for every use.
         self._error = 4.0 * error
 
     def epsilon_brackets(self, deltas: Array) -> Array:
@@ -176,22 +176,22 @@ class AttainedCurve:
 
 
 class NearlyPoissonCurve:
-    """The curve of truncated samples, by that of samples that are not cut.
+    """The curve of truncated samples, from the curve of samples that are not cut.
 
-    A step whose batch exceeds its limit with probability tau at most differs from one without a
-    limit by so much in total variation, for either neighbour and whatever was released before. With
-    T of them
+    If the batch of a step exceeds its limit with probability at most tau, the step differs from one
+    without a limit by at most tau in total variation, for either neighbour and whatever was
+    released before. For T such steps
 
         |delta(epsilon) - delta_Poisson(epsilon)| <= T tau (1 + e^epsilon)
 
-    (Chua and others 2024, arXiv 2411.04205, for the upper side), where neighbours that attain the
-    curve of Poisson samples give the lower one.
+    (Chua and others 2024, arXiv 2411.04205, for the upper side). Neighbours that attain the curve
+    of Poisson samples give the lower side.
 
     Args:
-        poisson: Without limits.
-        slack: T tau, or the sum of them.
-        otherwise: What to intersect with where T tau (1 + e^epsilon) is more than ``narrow`` times
-            delta.
+        poisson: The curve without limits.
+        slack: T tau, or the sum of T tau over the kinds of steps.
+        otherwise: The curve to intersect with where T tau (1 + e^epsilon) is more than ``narrow``
+            times delta.
     """
 
     def __init__(self, poisson: Curve, slack: float, otherwise: Curve, narrow: float) -> None:
@@ -210,11 +210,11 @@ class NearlyPoissonCurve:
 
     def epsilon_brackets(self, deltas: Array) -> Array:
         """Return lower and upper ends, of shape (2, n)."""
-        # Up to this epsilon delta is off by no more than at it.
+        # Below this epsilon, delta is off by no more than at this epsilon.
         most = self._poisson.epsilon_brackets(deltas)[1] + MARGIN
         low = self._poisson.epsilon_brackets(np.minimum(up(deltas + self._off(most)), 1.0))[0]
         high = self._least(deltas, most)
-        high = self._least(deltas, high)  # less is off there
+        high = self._least(deltas, high)  # the error is smaller there
         result = np.array([low, high])
         far = np.flatnonzero(~(self._off(high) <= self._narrow * deltas))
         if far.size:

@@ -1,6 +1,6 @@
-"""What holds for groups of records, from what is known of one.
+"""Guarantees for groups of records, from the guarantee for one record.
 
-The exact curve goes by chains of neighbours, Rényi divergences by Hölder's inequality.
+Chains of neighbours bound the exact curve, Hölder's inequality bounds Rényi divergences.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from renyi.accountants._tradeoff import (
     upper_tail,
 )
 
-LEAST_EPSILON = 1e-9  # that is looked for
-MOST_EPSILON = 3000.0  # doubles hold no delta of one record that is small enough beyond
-CLOSE = 1e-9  # of epsilons, relatively
+LEAST_EPSILON = 1e-9  # the least that is searched for
+MOST_EPSILON = 3000.0  # beyond, doubles hold no delta of one record that is small enough
+CLOSE = 1e-9  # the relative tolerance of epsilon
 
 
 class GroupCurve:
-    """The curve for a group, above it by a chain of neighbours, below it that for one record.
+    """The curve for a group: upper ends by a chain of neighbours, lower ends for one record.
 
     Args:
-        own, other: Of one record, in the direction asked for and the opposite one.
-        size: Of the group.
+        own, other: The curves for one record, in the direction asked for and the opposite one.
+        size: The number of records of the group.
     """
 
     def __init__(self, own: Curve, other: Curve, size: int) -> None:
@@ -76,29 +76,29 @@ class GroupCurve:
 
 # Chains of neighbours: delta between data sets that differ in several records.
 #
-# With g = 1 - f the largest power of a test between neighbours, that between the ends of a chain of
-# m neighbours is at most g applied m times (Dong, Roth, Su 2022, arXiv 1905.02383, Theorem 2.14).
-# Since g(alpha) <= delta(e) + e^e alpha for every e of either sign, any e_1 + ... + e_m = epsilon
-# gives
+# Let g = 1 - f be the largest power of a test between neighbours. The power of a test between the
+# ends of a chain of m neighbours is at most g applied m times (Dong, Roth, Su 2022, arXiv
+# 1905.02383, Theorem 2.14). Since g(alpha) <= delta(e) + e^e alpha for every e of either sign, any
+# e_1 + ... + e_m = epsilon gives
 #
 #     delta_m(epsilon) <= delta(e_m) + e^(e_m) (delta(e_(m-1)) + e^(e_(m-1)) (... + delta(e_1))),
 #
-# and the least of these is the theorem's. At equal e it is the rule of basic group privacy,
-# (m e, delta (e^(m e) - 1)/(e^e - 1)). The best e_i support g at alpha_i = g(alpha_(i-1)); as any
-# others are valid too, they need not be exact.
+# and the least of these bounds is the theorem's. Equal e give the rule of basic group privacy,
+# (m e, delta (e^(m e) - 1)/(e^e - 1)). The best e_i support g at alpha_i = g(alpha_(i-1)). They
+# need not be exact, since any other e_i are valid, too.
 
 SEEDS = np.linspace(8.0, -8.0, 33)  # deviates at which lines are sought first
 SEED_RTOL = 1e-3
-FARTHEST = 37.5  # deviates of doubles
+FARTHEST = 37.5  # the largest deviate whose tail is a double
 ZOOMS, POINTS = 3, 65
 TURNS = 12
-ADDED, MOST_LINES = 16, 2000  # lines a turn adds, and in all
-NO_GAIN = 1e-8  # relative gain of a turn that ends them
-MOST_CORNERS = 2000  # lines times neighbours; where there are more, g is smooth
+ADDED, MOST_LINES = 16, 2000  # the most lines that a turn adds, and the most in all
+NO_GAIN = 1e-8  # a turn with a smaller relative gain is the last
+MOST_CORNERS = 2000  # lines times neighbours; with more of them, g counts as smooth
 LEAST = 1e-320
-LEAST_OF_PROFILE = 1e-20  # delta of one record
+LEAST_OF_PROFILE = 1e-20  # the least delta of one record that a profile shows
 LEARNT, PROFILE_POINTS = 16, 800
-NEAR_ZERO = 1e-6  # of the largest epsilon: nearer, rounding of delta would make a slope
+NEAR_ZERO = 1e-6  # of the largest epsilon: closer to 0, rounding of delta would make a slope
 
 Sloped = tuple[Array, Array, Array]
 Slopes = Callable[[Exceeded, Array, Array, Array], Sloped]
@@ -108,7 +108,7 @@ class Chain:
     """Tests between the ends of a chain of ``size`` neighbours.
 
     Args:
-        own, other: Of the direction of every step, and of the opposite one.
+        own, other: The curves of the direction of every step, and of the opposite one.
         size: At least 2.
     """
 
@@ -146,7 +146,7 @@ class Chain:
         return min(best, 1.0)
 
     def profile(self) -> tuple[Array, Array]:
-        """Return epsilons, rising from 0, and deltas between the ends, rounded up, to tiny ones."""
+        """Return epsilons, rising from 0, and the deltas, rounded up, that fall to tiny ones."""
         at_zero = self.delta(0.0)
         if not 0.0 < at_zero < 1.0:
             return np.zeros(1), np.array([at_zero])
@@ -160,7 +160,7 @@ class Chain:
         z = np.linspace(-FARTHEST, FARTHEST, PROFILE_POINTS)
         for shares in self._supporting(model, self._corner_slopes, z).T:
             epsilon = math.fsum(shares)
-            if NEAR_ZERO * most < epsilon < most:  # rounded up: it holds there, too
+            if NEAR_ZERO * most < epsilon < most:  # the bound holds at the next double, too
                 found[math.nextafter(epsilon, math.inf)] = self._certified(shares)
         epsilons = np.array(sorted(found))
         return epsilons, np.array([found[epsilon] for epsilon in epsilons.tolist()])
@@ -190,13 +190,13 @@ class Chain:
         """Return the mass of outcomes of infinite loss."""
         total = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
         for _ in range(self._size - 1 if total else 0):
-            # A line at alpha = total: any is above g, rounded up as in `_certified`.
+            # Any line at alpha = total is above g; the bound is rounded up as in `_certified`.
             bounds = 1.0 - self._lines.best(np.array([total]))[0]
             total = min(float(bounds[0]) * (1.0 + 2.0**-45) + 2.0**-52, 1.0)
         return total
 
     def _shares(self, slopes: Slopes, target: float) -> Array:
-        """Return shares that add up to at most the target, about the best ones."""
+        """Return roughly the best shares that add up to at most the target."""
         model = Exceeded(self._lines)
         low, high = -FARTHEST, FARTHEST
         for _ in range(ZOOMS):
@@ -210,7 +210,7 @@ class Chain:
         found = one + min(max(part, 0.0), 1.0) * (other - one)
         found += (target - math.fsum(found)) / self._size
         found = np.clip(found, -LARGEST_EPSILON, LARGEST_EPSILON)
-        # The sum, which rounding may have raised, is at most the target.
+        # Rounding may have raised the sum, which must be at most the target.
         found[0] -= max(math.fsum(found) - target, 0.0)
         found[0] -= 2.0**-50 * (abs(target) + abs(found[0]))
         return np.asarray(found)
@@ -226,7 +226,7 @@ class Chain:
         return shares
 
     def _slopes(self, model: Exceeded, alpha: Array, rest: Array, z: Array) -> Sloped:
-        """Return slopes where g is smooth, with about g itself and what is left of 1."""
+        """Return slopes where g is smooth, and roughly g and 1 - g."""
         after = np.searchsorted(model.z_of_line, z)
         power, left = np.ones(z.shape), np.zeros(z.shape)
         for index in (after - 1, after):
@@ -245,7 +245,7 @@ class Chain:
 
 
 def _at(epsilon: Array, lost: Array, alpha: Array, rest: Array) -> tuple[Array, Array]:
-    """Return lines above g, and what they leave of 1; ``rest`` is that of alpha."""
+    """Return lines above g, and 1 minus these lines; ``rest`` is 1 - alpha."""
     with np.errstate(over="ignore"):
         size = np.exp(epsilon)
         above, below = lost + size * alpha, size * (rest - lost)
@@ -253,15 +253,15 @@ def _at(epsilon: Array, lost: Array, alpha: Array, rest: Array) -> tuple[Array, 
     return np.where(negative, 1.0 - below, above), np.where(negative, below, 1.0 - above)
 
 
-# The Rényi curve for a group of records, from that for one.
+# The Rényi curve for a group of records, from the curve for one record.
 #
-# With K(alpha) = log E_Q (P/Q)^alpha and 1/p + 1/q = 1, Hölder's inequality gives along P, R, Q
+# Let K(alpha) = log E_Q (P/Q)^alpha and 1/p + 1/q = 1. Hölder's inequality gives along P, R, Q
 #
 #     K_(P,Q)(alpha) <= K_(P,R)(p alpha)/p + K_(R,Q)(q (alpha - 1/p))/q
 #
 # (Mironov 2017, arXiv 1702.07476, Proposition 11). With a = p alpha the second order is
-# b = alpha (a - 1)/(a - alpha), and the best a is sought. It is exact for Gaussian noise, where his
-# Proposition 2 is not: rho alpha (alpha - 1) becomes m^2 rho alpha (alpha - 1).
+# b = alpha (a - 1)/(a - alpha), and the best a is taken. The bound is exact for Gaussian noise,
+# where Mironov's Proposition 2 is not: rho alpha (alpha - 1) becomes m^2 rho alpha (alpha - 1).
 
 ORDERS = np.concatenate([[1.0], 1.0 + np.geomspace(1e-4, 1e6 - 1.0, 400)])
 ROUNDING = 1.0 + 2.0**-45  # more than all the roundings of one link
@@ -270,7 +270,7 @@ ROUNDING = 1.0 + 2.0**-45  # more than all the roundings of one link
 def group_curve(rdp: Callable[[Array], Array], size: int) -> RenyiCurve | None:
     """Return the curve of a chain of ``size`` neighbours; None: no order is left.
 
-    K is convex in the order: chords between the values at some orders are above it.
+    K is convex in the order: chords between its values at some orders are above K.
     """
     single = (ORDERS - 1.0) * rdp(ORDERS) * ROUNDING
     single[0] = 0.0
@@ -286,7 +286,7 @@ def group_curve(rdp: Callable[[Array], Array], size: int) -> RenyiCurve | None:
 
 
 def _linked(first: Array, rest: Array) -> Array:
-    """Return the least bound of one link more at every order."""
+    """Return the least bound at every order for two chains that are joined."""
     order, a = ORDERS[1:, np.newaxis], ORDERS[np.newaxis, 1:]
     finite = np.isfinite(rest)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""What was composed under which adjacency, taken apart into what is added up."""
+"""The mechanisms composed under an adjacency, and the parts of them that add up."""
 
 import html
 import threading
@@ -20,10 +20,10 @@ Part = TypeVar("Part")
 
 
 class Ledger(ABC, Generic[Part]):
-    """Mechanisms go in, are taken apart into what is added up, and are kept.
+    """Keeps composed mechanisms, and takes each of them apart into parts that add up.
 
-    A subclass says how a mechanism is taken apart, and refuses what it cannot account for; nothing
-    is recorded unless all of a mechanism can be.
+    A subclass says how a mechanism is taken apart, and refuses a mechanism that it cannot account
+    for. A mechanism is recorded whole or not at all.
     """
 
     _ARGUMENTS: ClassVar[tuple[str, ...]] = ("adjacency",)
@@ -32,9 +32,9 @@ class Ledger(ABC, Generic[Part]):
         self._adjacency: Adjacency = adjacency_of(adjacency)
         self.lock = freed_by_fork(threading.RLock())  # held while mechanisms are recorded
         self._ledger: dict[Mechanism, int] = {}
-        self._uses: dict[Hashable, int] = {}  # of equal parts
-        self._has_steps = False  # Gaussian ones, whose losses have no bound
-        self._largest: dict[str, Fraction | None] = {}  # losses of each direction, as far as asked
+        self._uses: dict[Hashable, int] = {}  # the count of each kind of part
+        self._has_steps = False  # Gaussian steps, whose losses have no bound
+        self._largest: dict[str, Fraction | None] = {}  # largest losses by direction, once asked
 
     @property
     def adjacency(self) -> Adjacency:
@@ -51,8 +51,9 @@ class Ledger(ABC, Generic[Part]):
         """Record ``count`` uses of a mechanism and return the accountant.
 
         Args:
-            mechanism: What was released. It may depend on what was released before.
-            count: How often, in [0, 10^9], also together with what is recorded of the same steps.
+            mechanism: The released mechanism. It may depend on earlier releases.
+            count: The number of uses, in [0, 10^9], also in total with the recorded uses of the
+                same steps.
 
         Raises:
             UnsupportedMechanismError: If this accountant cannot account for the mechanism under its
@@ -74,7 +75,7 @@ class Ledger(ABC, Generic[Part]):
             for part, times in parts:
                 self._has_steps |= type(part) is SampledStep
                 self._record(part, times * number)
-            known = len(self._ledger)  # a mechanism is not cheap to hash: once if it is new
+            known = len(self._ledger)  # hashing is not cheap: a new mechanism is hashed once
             before = self._ledger.setdefault(mechanism, number)
             if len(self._ledger) == known:
                 self._ledger[mechanism] = before + number
@@ -114,7 +115,7 @@ class Ledger(ABC, Generic[Part]):
         return uses
 
     def _largest_loss(self, direction: DirectionName | None) -> Fraction | None:
-        """Return the largest loss of all that is here; None: it has no closed form."""
+        """Return the largest loss of the composition; None if it has no closed form."""
         if self._has_steps:
             return None
         losses: list[Fraction] = []
@@ -136,10 +137,10 @@ class Ledger(ABC, Generic[Part]):
         return type(self)(**self._settings())
 
     def _of_groups(self, size: int) -> Self | None:
-        """Return an accountant of what groups reveal, where that is known of all that is here.
+        """Return the accountant for groups; None if some mechanism has no form for groups.
 
         Raises:
-            UnsupportedMechanismError: If nothing is known of groups.
+            UnsupportedMechanismError: If nothing is known of groups for a mechanism.
         """
         for mechanism, _ in self.mechanisms:
             mechanism.check_groups(self._adjacency)
@@ -152,7 +153,7 @@ class Ledger(ABC, Generic[Part]):
         return groups
 
     def copy(self) -> Self:
-        """Return an accountant of the same composition, which goes on by itself.
+        """Return an independent accountant of the same composition.
 
         >>> from renyi import Gaussian, PLDAccountant
         >>> before = PLDAccountant().compose(Gaussian(2.0))
@@ -182,11 +183,11 @@ class Ledger(ABC, Generic[Part]):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Return the accountant that `to_json` wrote, which answers alike in every digit.
+        """Return the accountant that `to_json` wrote, whose answers are equal in every digit.
 
         Raises:
             TypeError, ValueError: If the text is not strict JSON, of another version or of another
-                accountant, or holds what `compose` would not take.
+                accountant, or holds a mechanism that `compose` would not take.
         """
         data = _strict_json.read(text, cls.__name__, {"mechanisms", *cls._ARGUMENTS})
         return _rebuilt(cls, data, tuple(decode_counted(data.pop("mechanisms"))))
@@ -204,7 +205,7 @@ class Ledger(ABC, Generic[Part]):
         return f"<{type(self).__name__}: {parts or 'nothing composed'}>"
 
     def _repr_html_(self) -> str:
-        """Return the settings and what was composed, for notebooks."""
+        """Return the settings and the composed mechanisms, for notebooks."""
         settings = ", ".join(f"{name} {value}" for name, value in self._settings().items())
         composed = "".join(
             f"<tr><td>{count:,} ×</td><td>{mechanism._repr_html_()}</td></tr>"

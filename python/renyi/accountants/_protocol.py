@@ -1,4 +1,4 @@
-"""The protocol of accountants: questions that all of them answer, in the same words.
+"""The protocol of accountants: the queries that all of them answer.
 
 Every answer is an end of a bracket of a `Curve`, which an accountant gives for a direction.
 """
@@ -29,10 +29,10 @@ class Question(TypedDict, total=False):
 
 
 class Accountant(Risks[Part]):
-    """Composes mechanisms and answers for the composition; what all accountants have in common.
+    """Composes mechanisms and answers queries on the composition: the base of all accountants.
 
-    `get_epsilon` and `get_delta` return the upper ends of what `get_epsilon_bounds` and
-    `get_delta_bounds` return. Arrays share the work.
+    `get_epsilon` and `get_delta` return the upper ends of the brackets that `get_epsilon_bounds`
+    and `get_delta_bounds` return. The elements of an array share the work.
     """
 
     @abstractmethod
@@ -59,22 +59,22 @@ class Accountant(Risks[Part]):
 
         Args:
             delta: In [0, 1].
-            direction ({"remove", "add"}): Of the neighbouring pair; by default the worse of both.
-                Only where an accountant has a curve for each: `PLDAccountant`, unless records are
-                replaced.
-            rtol: In [1e-8, 0.5]: how far above the exact value the answer may be where lattices
-                give it, as a relative width of delta. Further where they reach their cap.
-            group_size: In [1, 1000]: what holds for a person with so many records, all of which are
-                there or none, or all of which are replaced; with a direction, where they are
-                removed, or added. Where some are removed and others added: `GroupSampled`, with
+            direction ({"remove", "add"}): The direction of the neighbouring pair; by default the
+                worse of both. Only `PLDAccountant` has a curve for each direction, unless records
+                are replaced.
+            rtol: In [1e-8, 0.5]: the distance by which an answer from lattices may exceed the exact
+                value, as a relative width of delta. It may be more where lattices reach their cap.
+            group_size: In [1, 1000]: the number of records of a person. Either all of them are
+                there or none is, or all of them are replaced; with a direction, all are removed, or
+                all are added. If some are removed and others added, use `GroupSampled` with
                 ``instead``.
 
         Returns:
-            At least 0, of the shape of ``delta``; infinity where no epsilon is known to do.
+            The epsilon, at least 0, of the shape of ``delta``; infinity if no finite one is known.
 
         Raises:
             TypeError, ValueError: For arguments outside these ranges; `UnsupportedMechanismError`
-                where what is known of a mechanism does not carry over to groups.
+                if the guarantee of a mechanism does not carry over to groups.
 
         >>> from renyi import Gaussian, PLDAccountant
         >>> exact = PLDAccountant().compose(Gaussian(1.0))
@@ -125,15 +125,15 @@ class Accountant(Risks[Part]):
         rtol: float = 1e-5,
         group_size: int = 1,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        """Return certified numbers that enclose the epsilon that this accountant's curve has.
+        """Return certified numbers that enclose the epsilon of this accountant's curve.
 
         Args:
             delta, direction, rtol, group_size: As for `get_epsilon`.
 
         Returns:
-            Lower and upper ends: around the exact epsilon (`PLDAccountant`), or that of the best
-            order of Rényi divergence (`RDPAccountant`). The lower end for a group is that for one
-            record where what the group reveals is not known exactly.
+            The lower and the upper end: around the exact epsilon (`PLDAccountant`), or around the
+            epsilon of the best order of Rényi divergence (`RDPAccountant`). If the loss of a group
+            is not known exactly, the lower end is that for one record.
 
         >>> from renyi import Laplace, PLDAccountant
         >>> accountant = PLDAccountant().compose(Laplace(2.0), 10)
@@ -152,7 +152,7 @@ class Accountant(Risks[Part]):
         group_size: int,
         attained: bool = False,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        """Return the ends of the curve; ``attained``: the lower one is to be valid."""
+        """Return the ends of the curve; with ``attained`` the lower end is valid as well."""
         name, most = ("delta", 1.0) if wanted == "epsilon" else ("epsilon", math.inf)
         allowed = f"a number in [0, {most:g}] or an array of these"
         flat, shape = numbers_of(given, name, 0.0, most, allowed)
@@ -189,30 +189,32 @@ class Accountant(Risks[Part]):
         rtol: float = 1e-5,
         group_size: int = 1,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        """Return certified numbers that enclose the delta that this accountant's curve has.
+        """Return certified numbers that enclose the delta of this accountant's curve.
 
         Args:
             epsilon: As for `get_delta`.
-            direction, rtol, group_size: As for `get_epsilon`; the ends as of `get_epsilon_bounds`.
+            direction, rtol, group_size: As for `get_epsilon`; the ends are as for
+                `get_epsilon_bounds`.
         """
         return self._ends("delta", epsilon, direction, rtol, group_size, attained=True)
 
     def certificate(
         self, *, epsilon: float | None = None, delta: float | None = None
     ) -> dict[str, Any]:
-        """Return a proof of what is reported, which `renyi.check` verifies without this library.
+        """Return a proof of the guarantee, which `renyi.check` verifies without this library.
 
         Args:
-            epsilon, delta: One of them: what `get_delta` or `get_epsilon` is asked.
+            epsilon, delta: One of them: the argument of `get_delta` or of `get_epsilon`.
 
         Returns:
-            For `json.dump`: where the checker is to evaluate, in exact hexadecimal doubles. What is
-            proved exceeds delta, given or reported, by at most 1e-9 of itself.
+            A dictionary for `json.dump`, with the places where the checker evaluates as exact
+            hexadecimal doubles. The proved delta exceeds the given or reported one by at most 1e-9
+            of itself.
 
         Raises:
             UnsupportedMechanismError: If the checker knows no pair of a mechanism.
-            TypeError, ValueError: If not one of ``epsilon`` and ``delta`` is given, in its range;
-                or no proof was found.
+            TypeError, ValueError: If not one of ``epsilon`` and ``delta`` is given, if it is out of
+                its range, or if no proof was found.
             ImportError: If python-flint is missing.
 
         >>> import json
@@ -240,25 +242,26 @@ class Accountant(Risks[Part]):
         return certificate(composed, self._adjacency, epsilon, delta, order)
 
     def _certified_order(self, epsilon: float) -> float | None:
-        """Return the order of Rényi divergence that proves delta; None: the whole loss does."""
+        """Return the Rényi order that proves delta; None if the whole loss proves it."""
         return None
 
     def spend_if_fits(
         self, mechanism: Mechanism, count: int = 1, *, epsilon: float, delta: float
     ) -> bool:
-        """Record uses of a mechanism if all that is composed stays within (epsilon, delta).
+        """Record uses of a mechanism if the composition stays within (epsilon, delta).
 
-        Check and record are one: threads that share an accountant never exceed a budget together.
-        The mechanisms must have been fixed beforehand, and only when to stop follow from what is
-        left. For mechanisms that depend on earlier releases there is `PrivacyFilter`.
+        The check and the record are one atomic step: threads that share an accountant never exceed
+        a budget together. The mechanisms must be fixed beforehand; only the time to stop may depend
+        on the budget that is left. If mechanisms depend on earlier releases, use `PrivacyFilter`.
 
         Args:
-            mechanism: What is to be released if the answer is True, and not before.
-            count: How often, as for `compose`: all uses are recorded or none.
+            mechanism: The mechanism to release if the answer is True, and not before.
+            count: The number of uses, as for `compose`: all uses are recorded or none.
             epsilon, delta: In [0, inf] and [0, 1].
 
         Returns:
-            Whether the uses were recorded. Errors are those of `compose`; nothing is recorded then.
+            Whether the uses were recorded. The errors are those of `compose`; nothing is recorded
+            then.
 
         >>> from renyi import Gaussian, PLDAccountant
         >>> accountant = PLDAccountant()
@@ -288,7 +291,7 @@ class Accountant(Risks[Part]):
 
         Args:
             delta: In [0, 1].
-            mechanism: What a run would go on with.
+            mechanism: The mechanism that a run would continue with.
             counts: Numbers of uses, each in [0, 10^9] as for `compose`; the answer is of this
                 shape. In ascending order a thousand checkpoints cost `PLDAccountant` little more
                 than a dozen.
@@ -322,7 +325,7 @@ class Accountant(Risks[Part]):
     def _epsilons_after(
         self, delta: float, mechanism: Mechanism, times: list[int], direction: DirectionName | None
     ) -> Array:
-        """Return epsilon after each number of uses; NaN where there is no shorter way to it."""
+        """Return epsilon after each number of uses; NaN where there is no faster method."""
         return np.full(len(times), math.nan)
 
     def _curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
@@ -338,7 +341,7 @@ class Accountant(Risks[Part]):
         return curve if loss is None else PureCurve(curve, size * loss, reached=size == 1)
 
     def _group_curve(self, direction: DirectionName | None, rtol: float, size: int) -> Curve:
-        """Return a curve for groups from those for one record."""
+        """Return a curve for groups from the curves for one record."""
         own = self._curve_of(direction, rtol)
         other = own if direction is None else self._curve_of(opposite(direction), rtol)
         return GroupCurve(own, other, size)

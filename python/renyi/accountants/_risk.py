@@ -13,7 +13,7 @@ from renyi.accountants._curves import Array, Curve, opposite
 from renyi.accountants._ledger import Ledger, Part, group_size_of
 from renyi.accountants._tradeoff import beta_from_curves
 
-RTOL = 1e-5  # of what is asked here
+RTOL = 1e-5  # the relative width of the brackets asked for here
 
 
 class Risks(Ledger[Part]):
@@ -43,15 +43,15 @@ class Risks(Ledger[Part]):
         Args:
             alpha: Type I error (false-positive rate) in [0, 1].
             direction ({"remove", "add"}): "remove" tests whether the record is there, "add" whether
-                it is missing. By default the symmetric function that holds for both, the convex
-                hull of the smaller one. Only with `PLDAccountant`.
+                it is missing. By default the result is the symmetric function that holds for
+                both, the convex hull of the smaller one. Only `PLDAccountant` takes a direction.
             group_size: In [1, 1000], as for `get_epsilon`.
 
         Returns:
-            In [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands cost
-            little more than some. Where f is smooth and beta not tiny it is within 1e-8 of what
-            follows from the accountant's deltas, relatively; within about 1e-5 at corners, and
-            where lattices answer.
+            Beta in [0, 1 - alpha], of the shape of ``alpha``. An array shares the work: thousands
+            of alphas cost little more than a few. Where f is smooth and beta not tiny, beta is
+            within 1e-8, relatively, of the value that the accountant's deltas imply; at corners,
+            and where lattices answer, within about 1e-5.
 
         Source: Dong, Roth, Su 2022, arXiv 1905.02383, Propositions 2.5 and 2.13, Theorem 2.14.
 
@@ -68,7 +68,7 @@ class Risks(Ledger[Part]):
         known = self._for_records(size)
         if known is not None:
             result = known._betas(flat, direction)
-        else:  # a power is the alpha of the next in the chain
+        else:  # the power of a test is the alpha of the next test in the chain
             result = self._betas(flat, direction)
             for _ in range(size - 1):
                 powers = np.minimum(np.nextafter(1.0 - result, 1.0), 1.0)
@@ -90,8 +90,8 @@ class Risks(Ledger[Part]):
     def get_advantage(self, *, group_size: int = 1) -> float:
         """Return the largest advantage of a membership test, rounded up: max of 1 - alpha - beta.
 
-        It is delta at epsilon = 0, the total variation distance. `RDPAccountant` takes all orders
-        together, which may be tighter than delta, by one order.
+        The advantage is delta at epsilon = 0, the total variation distance. `RDPAccountant` uses
+        all orders together, which may be tighter than its delta, which uses one order.
 
         Args:
             group_size: In [1, 1000], as for `get_epsilon`.
@@ -120,14 +120,14 @@ class Risks(Ledger[Part]):
         return self._bayes_risk(rare, group_size_of(group_size))
 
     def _for_records(self, size: int) -> Self | None:
-        """Return an accountant of what groups reveal, where that is known of all that is here."""
+        """Return the accountant for groups; None if some mechanism has no form for groups."""
         return self if size == 1 else self._of_groups(size)
 
     def _advantage(self, group_size: int) -> float:
         return self._delta_at(0.0, group_size)
 
     def _bayes_risk(self, rare: float, group_size: int) -> float:
-        # The rarer hypothesis weighs 1, the other one e^epsilon; delta rises to the left.
+        # The rarer hypothesis has weight 1, the other one e^epsilon. Delta rises as epsilon falls.
         odds = math.log1p(-rare) - math.log(rare)
         delta = self._delta_at(max(odds * (1.0 - 2.0**-50) - 2.0**-50, 0.0), group_size)
         return rare * (1.0 - delta) * (1.0 - 2.0**-50) if delta else rare

@@ -1,17 +1,17 @@
 """The trade-off function of an accountant, from its privacy curves by convex conjugation.
 
-With delta_1 the curve of the tested direction and delta_2 that of the other one, the least type II
-error at type I error alpha is (Dong, Roth, Su 2022, Proposition 2.13)
+Let delta_1 be the curve of the tested direction and delta_2 that of the other one. The least type
+II error at type I error alpha is (Dong, Roth, Su 2022, Proposition 2.13)
 
     f(alpha) = sup over all epsilon of 1 - delta_1(epsilon) - e^epsilon alpha,
 
 where delta_1(-epsilon) = 1 - e^-epsilon + e^-epsilon delta_2(epsilon). Any epsilon gives a lower
 bound of f, so that the choice need not be exact and deltas rounded up give betas rounded down.
 
-Where to ask: the best epsilon is the one that the loss exceeds with probability alpha. Each answer
-is read as the mu of Gaussian noise with that delta; how mu moves with epsilon gives that
-probability, by the chain rule, and interpolation the epsilon of the next question. For Gaussian
-noise mu is constant and the first guess exact; for others the guesses close in like secants.
+Where to evaluate: the best epsilon is the one that the loss exceeds with probability alpha. Each
+delta is converted to the mu of Gaussian noise with this delta. The slope of mu in epsilon gives the
+probability, by the chain rule, and interpolation gives the next epsilon. For Gaussian noise mu is
+constant and the first guess is exact; for other noise the guesses converge like secants.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Indices = npt.NDArray[np.intp]
 Truths = npt.NDArray[np.bool_]
 Curve = Callable[[Array], Array]
 
-SAMPLE = 129  # alphas that are searched for; epsilons for those between are interpolated
-HALVINGS = 12  # between two of these, where interpolation falls short
-MOST_LINES = 4096  # beyond which no more alphas are searched for
+SAMPLE = 129  # alphas that are searched for; epsilons between them are interpolated
+HALVINGS = 12  # of the gap between two of these alphas, where interpolation falls short
+MOST_LINES = 4096  # with more lines, no more alphas are searched for
 TURNS = 48
-PLAIN_TURNS = 4  # of interpolation before kinks are sought everywhere
-APART = 1e-4  # in units of mu: lines that show a kink, or none
+PLAIN_TURNS = 4  # turns of interpolation before kinks are sought everywhere
+APART = 1e-4  # distance, in units of mu, of lines that show whether there is a kink
 
 
 def beta_from_curves(
@@ -46,7 +46,7 @@ def beta_from_curves(
     Args:
         alpha: In [0, 1].
         tested, other: The curves of both directions, rounded up, at epsilons >= 0.
-        half: Returns about where the worse delta is 1/2; asked where that is above 0.
+        half: Returns roughly the epsilon at which the worse delta is 1/2; called if it is above 0.
         rtol: How far below f results may be, relatively, where f is smooth and not tiny.
     """
     lines = Lines(tested, other)
@@ -70,7 +70,7 @@ def beta_from_curves(
 
 
 def _searched(lines: Lines, alpha: Array, z: Array, rtol: float) -> Indices:
-    """Search for some alphas, so many that interpolation serves the others; return which."""
+    """Search for enough alphas that interpolation serves the others; return their indices."""
     chosen = _spread(z)
     search_lines(lines, alpha[chosen], z[chosen], rtol)
     left, right = chosen[:-1], chosen[1:]
@@ -94,7 +94,7 @@ def _searched(lines: Lines, alpha: Array, z: Array, rtol: float) -> Indices:
 
 
 def _bends(lines: Lines, left: Array, right: Array, alpha: Array, rtol: float) -> Truths:
-    """Whether between deviates interpolation by cubics gains much over that by straight lines."""
+    """Return whether cubics gain much over straight lines as interpolation between deviates."""
     model, z = Exceeded(lines), 0.5 * (left + right)
     first, middle, last = (model.epsilons(at) for at in (left, z, right))
     straight = 0.5 * (first + last)
@@ -114,8 +114,8 @@ def _spread(z: Array) -> Indices:
 def search_lines(lines: Lines, alpha: Array, z: Array, rtol: float) -> None:
     """Add the lines that support f at every alpha.
 
-    Where interpolation has come to rest, or takes long, neighbours of the best line bound f from
-    above; where that shows gap, at kinks, the next question is where there is most of it.
+    Once interpolation no longer moves, or takes long, the neighbours of the best line bound f from
+    above. Where this bound leaves a gap, at kinks, the next epsilon is where the gap is largest.
     """
     for turn in range(TURNS):
         model = Exceeded(lines)
@@ -131,7 +131,7 @@ def search_lines(lines: Lines, alpha: Array, z: Array, rtol: float) -> None:
         rests = wide & ~moves
         kinks = (wide if turn >= PLAIN_TURNS else rests) & np.isfinite(widest)
         wanted = [epsilon[moves], widest[kinks]]
-        if turn > 1:  # guesses from one side alone would creep
+        if turn > 1:  # guesses from one side alone would converge slowly
             wanted.append(_halfway(lines, epsilon, 2.0**turn)[moves])
         at_end = (best == 0) | (best == lines.epsilon.size - 1)
         aside = np.where(at_end, apart / APART, apart)
@@ -141,7 +141,7 @@ def search_lines(lines: Lines, alpha: Array, z: Array, rtol: float) -> None:
 
 
 def _halfway(lines: Lines, epsilon: Array, factor: float) -> Array:
-    """Return the middles between the neighbouring lines; beyond the last a multiple as far."""
+    """Return the middles between neighbouring lines; beyond the last, ``factor`` times as far."""
     e = lines.epsilon
     right = np.searchsorted(e, epsilon)
     inside = (right > 0) & (right < e.size)
@@ -164,13 +164,13 @@ def _gap_above(lines: Lines, alpha: Array, value: Array, best: Indices) -> tuple
 
 
 def _shared(lines: Lines, alpha: Array, z: Array, known: Array, rtol: float) -> Array:
-    """Return lower bounds at all alphas, the known ones or by lines that neighbours share."""
+    """Return lower bounds at all alphas: the known ones, or better ones by shared lines."""
     epsilon = Exceeded(lines).epsilons(z)
     gain = _gain(z[:-1], z[1:], epsilon[:-1], epsilon[1:])
     least = np.maximum(np.minimum(known[:-1], known[1:]), 0.0)
     scale = 0.25 * rtol * least + _noise(epsilon[:-1])
-    # What a line falls short by grows with the square of the distance: a line in the middle of a
-    # stretch of 2 serves all of it.
+    # The error of a line grows with the square of the distance: a line in the middle of a stretch
+    # of length 2 serves the whole stretch.
     along = np.concatenate([[0.0], np.cumsum(np.minimum(np.sqrt(gain / scale), 4.0))])
     stretch, group, size = np.unique(np.floor(0.5 * along), return_inverse=True, return_counts=True)
     middle = np.searchsorted(along, 2.0 * stretch + 1.0)
@@ -179,7 +179,7 @@ def _shared(lines: Lines, alpha: Array, z: Array, known: Array, rtol: float) -> 
 
 
 def _gain(z: Array, other_z: Array, epsilon: Array, other: Array) -> Array:
-    """Return about what a line at epsilon gains over another one: a triangle under the slope."""
+    """Return roughly the gain of a line at epsilon over another line: a triangle."""
     density = normal_density(np.minimum(np.abs(z), np.abs(other_z)))
     with np.errstate(over="ignore", invalid="ignore"):  # the same line of unknown z: NaN, no gain
         step = np.exp(np.minimum(epsilon, other)) * np.expm1(np.abs(epsilon - other))
@@ -187,7 +187,7 @@ def _gain(z: Array, other_z: Array, epsilon: Array, other: Array) -> Array:
 
 
 def _noise(epsilon: Array) -> Array:
-    """Return about the rounding error of a line."""
+    """Return roughly the rounding error of a line."""
     return np.asarray(2.0**-54 * np.exp(np.minimum(epsilon, 0.0)))
 
 
@@ -206,8 +206,8 @@ class Lines:
 
     Attributes:
         epsilon (array): Of either sign.
-        lost (array): delta, rounded up: of the tested direction, below 0 of the other one.
-        mu (array): About the mu of Gaussian noise with that delta.
+        lost (array): delta, rounded up: of the tested direction, for epsilon < 0 of the other one.
+        mu (array): Roughly the mu of Gaussian noise with this delta.
     """
 
     def __init__(self, tested: Curve, other: Curve) -> None:
@@ -222,7 +222,7 @@ class Lines:
         return int(np.searchsorted(self.epsilon, 0.0))
 
     def add(self, epsilon: Array) -> bool:
-        """Ask for more lines; return whether there were any that are not there already."""
+        """Add lines at these epsilons; return whether any of them was new."""
         new = np.unique(np.clip(epsilon, -LARGEST_EPSILON, LARGEST_EPSILON))
         if self.epsilon.size:
             new = new[self.distance(new) > CLOSEST * (1e-3 + np.abs(new))]
@@ -260,16 +260,16 @@ class Lines:
         return line_at(self.epsilon[index], self.lost[index], alpha)
 
     def asked(self, epsilon: Array, group: Indices, alpha: Array) -> Array:
-        """Return lines at alphas, of epsilons for groups of them, that are not kept."""
+        """Return lines at alphas, by the epsilon of each alpha's group; the lines are not kept."""
         lost = self.lost_at(epsilon)
         return line_at(epsilon[group], lost[group], alpha)
 
     def between(self) -> tuple[Array, Array]:
         """Return the points between neighbouring lines that no curve through them is below.
 
-        Curves fall and are convex in e^epsilon, with slopes in [-1, 0]: chords on either side,
-        extended, meet at (epsilon, delta); a line at it is above f. Where they do not, epsilon is
-        NaN.
+        Curves fall and are convex in e^epsilon, with slopes in [-1, 0]: the chords on either side,
+        extended, meet at (epsilon, delta), and the line at this point is above f. Where the chords
+        do not meet, epsilon is NaN.
         """
         e, d = self.epsilon, self.lost
         left, last = np.arange(e.size - 1), e.size - 1
@@ -303,7 +303,7 @@ def _mu_of(epsilon: Array, lost: Array) -> Array:
 
 
 def _of_one_side(epsilon: Array, lost: Array) -> Array:
-    """Return deltas of one direction, those of the other one converted where epsilon < 0."""
+    """Return deltas of one direction; where epsilon < 0, those of the other are converted."""
     return np.where(epsilon < 0.0, lost * np.exp(epsilon) - np.expm1(epsilon), lost)
 
 
@@ -318,16 +318,17 @@ def line_at(epsilon: Array, lost: Array, alpha: Array) -> Array:
     return np.where(epsilon < 0.0, below, above)
 
 
-# About how often a loss exceeds epsilon, read off a privacy curve: where to ask it next.
+# Estimates, from a privacy curve, of how often a loss exceeds epsilon: they choose the next
+# epsilon.
 #
-# Nothing here is certified, and nothing that is answered depends on it but by how good it is.
+# Nothing here is certified. The tightness of an answer depends on it, the validity does not.
 
 SMOOTH = 1e-3  # in units of mu: differences at which rounding does not show
-SATURATED = 2.0**-44  # deltas as near to 1 have lost their digits
+SATURATED = 2.0**-44  # deltas this close to 1 have lost their digits
 
 
 class Exceeded:
-    """About which loss is exceeded with which probability: deviates of the lines."""
+    """Estimates of the probability that a loss exceeds epsilon, as deviates of the lines."""
 
     def __init__(self, lines: Lines) -> None:
         known = np.flatnonzero(lines.lost < 1.0 - SATURATED)
@@ -346,11 +347,11 @@ class Exceeded:
             self.z_of_line[known[part]] = side.z
 
     def mu_at(self, epsilon: Array) -> Array:
-        """Return about mu."""
+        """Return roughly mu."""
         return np.asarray(np.interp(epsilon, self._epsilon, self._mu))
 
     def epsilons(self, z: Array) -> Array:
-        """Return about the epsilons that support f at alphas with these deviates."""
+        """Return roughly the epsilons that support f at alphas with these deviates."""
         found = [side.epsilons(z) for side in self._sides]
         if len(found) == 1:
             return np.asarray(found[0])
@@ -360,8 +361,8 @@ class Exceeded:
 class _Side:
     """Epsilons in ascending order and, rising with them, z with Phi(-z) = P(loss > epsilon).
 
-    That probability is -e^-epsilon d delta/d epsilon, with delta that of N(mu(epsilon), 1) against
-    N(0, 1): Phi(-w) - phi(w) mu', w = epsilon/mu + mu/2.
+    The probability is -e^-epsilon d delta/d epsilon. With the delta of N(mu(epsilon), 1) against
+    N(0, 1) it is Phi(-w) - phi(w) mu', w = epsilon/mu + mu/2.
     """
 
     def __init__(self, epsilon: Array, mu: Array) -> None:
@@ -378,7 +379,7 @@ class _Side:
         self.z = np.maximum.accumulate(z)
 
     def epsilons(self, z: Array) -> Array:
-        """Interpolate by cubics within the neighbouring epsilons; straight on beyond the last."""
+        """Interpolate by cubics between neighbouring epsilons, by lines beyond the last."""
         x, y = self.z[self._kept], self._epsilon[self._kept]
         rises = np.concatenate([[True], np.diff(x) > 0.0])
         x, y = x[rises], y[rises]
@@ -421,7 +422,7 @@ def _hermite(at: Array, x: Array, y: Array) -> Array:
     return np.clip(value, y[i], y[i + 1])
 
 
-# Normal deviates, to about ten digits: where to ask, never what is answered.
+# Normal deviates, to about ten digits: they choose where to evaluate and enter no answer.
 
 FARTHEST = 38.0  # the smallest normal double is a tail of about 37.5
 
@@ -437,7 +438,7 @@ def upper_tail(z: Array) -> Array:
 
 
 def deviates(tail: Array, rest: Array) -> Array:
-    """Return z with Phi(-z) = tail; ``rest`` is what is left of 1."""
+    """Return z with Phi(-z) = tail; ``rest`` is 1 - tail."""
     small = np.minimum(tail, rest)
     depth, at = _table()
     wanted = -np.log(small)

@@ -1,8 +1,9 @@
 """The exact accountant: (epsilon, delta) from the whole distribution of the privacy loss.
 
 A composition is a multiset of Gaussian and Poisson-sampled Gaussian steps and of other mechanisms.
-Steps are inverted from their transforms; where anything else takes part, the pairs of all go
-through lattices. Both certify brackets, and every answer is an end of one, of the worse direction.
+Steps alone are inverted from their transforms. If other mechanisms take part, the pairs of all are
+composed on lattices. Both methods certify brackets; every answer is an end of the bracket of the
+worse direction.
 """
 
 from __future__ import annotations
@@ -54,16 +55,16 @@ Lattice = Callable[[], LossCurve]
 PairName = Literal["remove", "add", "replace_one"]
 Answers = list[tuple[float, ...]]  # an argument and the value there
 
-LARGEST_SLACK = 1e-3  # in all, where truncated samples may be looked at as if nothing were cut
-NARROW, NARROW_OF_GROUPS = 1e-3, 1e-1  # of delta; beyond, lattices, or chains, are asked, too
-LOSSES_RTOL = 1e-5  # of what lattices answer
+LARGEST_SLACK = 1e-3  # the total up to which truncated samples may count as uncut
+NARROW, NARROW_OF_GROUPS = 1e-3, 1e-1  # of delta; beyond, lattices, or chains, answer, too
+LOSSES_RTOL = 1e-5  # of the answers of lattices
 WIDE = 2.0 * LOSSES_RTOL
 ALLOCATED_RTOL = 1e-3
-"""Of delta, where epochs of random allocation take part: both of their pairs are atoms, which are
-about so far apart."""
-LATTICE_POINTS = 2**20  # at most; bounds the memory and the time of a query
+"""The width of delta if epochs of random allocation take part: both of their pairs are atoms, which
+are about so far apart."""
+LATTICE_POINTS = 2**20  # the most; they bound the memory and the time of a query
 MOST_STEPS_BY_LAW = 10**6  # of an epoch of random allocation
-MOST_RECORDS, GROUPS_RTOL = 8, 1e-3  # of groups that take a lattice; larger ones need a minute
+MOST_RECORDS, GROUPS_RTOL = 8, 1e-3  # of groups on a lattice; larger groups need a minute
 
 
 class PLDAccountant(Accountant[Part]):
@@ -76,26 +77,27 @@ class PLDAccountant(Accountant[Part]):
             and the worse one reported.
 
     Equal steps merge: memory and time grow with the number of distinct steps only. Every method
-    reads the same certified brackets, and single numbers and arrays are their upper ends, where
-    these are wide never above what `RDPAccountant` proves of the same composition: of the curve of
-    the dominating pairs. For `Exponential`, for several uses of `Gumbel`, and for sampling without
-    Poisson's coins or of replaced records that is above the curve of any one mechanism, and the
-    lower ends are what fixed neighbours reach. Methods may be called from many threads.
+    reads the same certified brackets of the curve of the dominating pairs. Single numbers and
+    arrays are the upper ends; where a bracket is wide, they are never above the bound that
+    `RDPAccountant` proves of the same composition. For `Exponential`, for several uses of `Gumbel`,
+    and for sampling other than Poisson's or of replaced records, the curve of the dominating pairs
+    is above the curve of any one mechanism, and the lower ends are values that fixed neighbours
+    reach. Methods may be called from many threads.
 
-    Gaussian and Poisson-sampled Gaussian steps of training runs, few or many: a query takes
+    For Gaussian and Poisson-sampled Gaussian steps of training runs, few or many, a query takes
     typically a millisecond, at most some tens, and a bracket is mostly below 1e-12 wide,
-    relatively. Far from these (noise multipliers of 0.1, delta below 1e-15, rates next to 0 or 1)
-    no route may be narrow, and what several bounds leave is the answer.
+    relatively. Far from usual runs (noise multipliers of 0.1, delta below 1e-15, rates next to 0 or
+    1) no method may be narrow, and the answer is the intersection of several bounds.
 
-    Other mechanisms take lattices, as do replaced records where a step is next to no loss: their
-    brackets are at most ``rtol`` wide, relatively in delta, or as narrow as 2^20 nodes allow (half
-    a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much too large. It
-    is never too small.
+    Other mechanisms are composed on lattices, as are replaced records where a step has next to no
+    loss: their brackets are at most ``rtol`` wide, relatively in delta, or as narrow as 2^20 nodes
+    allow (half a gigabyte, seconds). Wherever a bracket is wide, a single number may be that much
+    too large. It is never too small.
 
     Groups of records in Poisson samples have a pair of their own, a binomial mixture, with Gaussian
-    noise, where they take milliseconds, Laplace noise and that on integers; so has noise on a query
-    that moves further. Of the mechanisms that have none a chain of neighbours is composed with the
-    rest, seconds for hundreds of records.
+    noise (milliseconds), Laplace noise and noise on integers; so has noise on a query that a group
+    moves further. For mechanisms without such a pair, a chain of neighbours is composed with the
+    rest (seconds for hundreds of records).
 
     Source: Alghamdi et al. 2023, arXiv 2208.09595, Theorem 3.1 (the inversion integral). Zhu, Dong,
     Wang 2022, arXiv 2106.08567 (dominating pairs). Doroshenko et al. 2022, arXiv 2207.04380
@@ -113,10 +115,10 @@ class PLDAccountant(Accountant[Part]):
         self._steps: dict[SampledStep, int] = {}
         self._losses: dict[Mechanism, int] = {}
         self._only_steps = True  # the compiled curve holds everything
-        self._has_samples = False  # of steps
-        self._records = 1  # at most, that are sampled apart in one step
-        self._is_raised = False  # some rate of the steps, to one that the engine takes
-        self._is_alternative = False  # of an accountant
+        self._has_samples = False  # some step samples records
+        self._records = 1  # the most that one step samples independently
+        self._is_raised = False  # some rate was raised to one that the engine takes
+        self._is_alternative = False  # this is an alternative of another accountant
 
     def _parts_of(self, mechanism: Mechanism) -> Sequence[tuple[Part, int]]:
         parts: list[tuple[Part, int]] = []
@@ -133,7 +135,7 @@ class PLDAccountant(Accountant[Part]):
                     continue
                 for step, count in steps:
                     if (known := within_domain(step)) is not None:
-                        # What counts as none for the engine has a pair with a valid lower end.
+                        # Numbers below the engine's domain are kept: pairs have valid lower ends.
                         if known is not step:
                             known = known._replace(rate=step.rate, noise=known.noise or step.noise)
                         parts.append((known, uses * times * count))
@@ -147,8 +149,8 @@ class PLDAccountant(Accountant[Part]):
         self._steps[part] = self._steps.get(part, 0) + count
         self._has_samples |= part.rate < 1.0
         if part.noise < SMALLEST_RATE:
-            self._only_steps = False  # it has a pair
-        else:  # replaced records are two units apart: samples have pairs of their own for that
+            self._only_steps = False  # the step has a pair
+        else:  # replaced records are two units apart: samples have pairs of their own for them
             halved = self._adjacency == "replace_one" and part.rate == 1.0
             noise = 0.5 * part.noise if halved else part.noise
             rate = max(part.rate, SMALLEST_RATE)
@@ -193,7 +195,7 @@ class PLDAccountant(Accountant[Part]):
         if direction is not None:
             return (direction,)
         adjacency = self._adjacency
-        # The pairs of steps are symmetric but for samples of a record that is there or not.
+        # The pairs of steps are symmetric except for samples of a record that is there or not.
         if adjacency == "replace_one" or not self._has_samples:
             losses = self._contents()[1]
             if all(part.same_in_both_directions(adjacency) for part, _ in losses):
@@ -246,17 +248,17 @@ class PLDAccountant(Accountant[Part]):
         return any(part.has_allocation for part, _ in self._contents()[1])
 
     def _single_part(self) -> Mechanism | None:
-        """Return the mechanism, used once, that is all there is."""
+        """Return the mechanism if the composition is one use of it; else None."""
         steps, losses = self._contents()
         return losses[0][0] if not steps and len(losses) == 1 and losses[0][1] == 1 else None
 
     def _single_use(self, side: DirectionName) -> LossCurve | None:
-        """Return the curve of the one use that is all there is, if it has one."""
+        """Return the curve of a composition of one use, if it has one; else None."""
         part = self._single_part()
         return None if part is None else part.single_use(self._adjacency, side)
 
     def _single_epoch(self) -> AllocatedEpoch | None:
-        """Return the epoch of random allocation that is all there is."""
+        """Return the epoch of random allocation if the composition is one such epoch; else None."""
         part = self._single_part()
         return None if part is None else part.allocated_epoch
 
@@ -265,7 +267,7 @@ class PLDAccountant(Accountant[Part]):
     def _without_limits(
         self, curve: Curve, direction: DirectionName | None, rtol: float, size: int
     ) -> Curve:
-        """Return a curve that looks at truncated samples as if nothing were cut, where it may."""
+        """Return a curve with truncated samples treated as uncut, if it may; else ``curve``."""
         poisson, slacks = self._blank(), []
         for leaf, count in self._leaves():
             known = leaf.without_limit
@@ -295,7 +297,7 @@ class PLDAccountant(Accountant[Part]):
     def _by_removal(self, rtol: float) -> Curve | None:
         """Return the curve where one record is removed and another one added, for allocations.
 
-        For each of the two there is a theorem, for replacing a record there is none.
+        Removal and addition each have a theorem; the replacement of a record has none.
         """
         if self._adjacency != "replace_one" or not self._has_epochs():
             return None
@@ -337,9 +339,9 @@ class PLDAccountant(Accountant[Part]):
     def _beside_groups(
         self, direction: DirectionName | None, rtol: float, size: int
     ) -> Curve | None:
-        """Return the curve where chains of neighbours are taken of some mechanisms only.
+        """Return the curve with chains of neighbours for mechanisms without a form for groups only.
 
-        They become one pair beside those of groups. None: of no mechanism the latter is known.
+        The chains become one pair beside those of groups. None: no mechanism has such a form.
         """
         groups, others = self._blank(), self._blank()
         for leaf, count in self._leaves():
@@ -359,7 +361,7 @@ class PLDAccountant(Accountant[Part]):
         return JoinedCurve(between, *both_ends)
 
     def _renyi(self) -> RDPAccountant | None:
-        """Return the Rényi accountant of the composition, which may have grown, if it takes all."""
+        """Return a Rényi accountant of the composition as it is now, if it takes all of it."""
         accountant = RDPAccountant(adjacency=self._adjacency)
         try:
             for mechanism, count in self.mechanisms:
@@ -370,11 +372,11 @@ class PLDAccountant(Accountant[Part]):
 
     def _renyi_curve(self) -> Curve | None:
         if self._has_epochs() or self._single_use("remove") is not None:
-            return None  # far above, and it takes long
+            return None  # the Rényi curve is far above, and takes long
         accountant = self._renyi()
         return None if accountant is None else accountant._curve_of(None, LOSSES_RTOL)
 
-    # What the protocol asks for besides.
+    # The rest of the protocol.
 
     def _epsilons_after(
         self, delta: float, mechanism: Mechanism, times: list[int], direction: DirectionName | None
@@ -406,10 +408,10 @@ class PLDAccountant(Accountant[Part]):
     def get_gdp_mu(self) -> GaussianLimit:
         """Return mu and gamma of Gaussian differential privacy.
 
-        Exact, with ``gamma = 0``, where only Gaussian steps were composed (``mu`` rounded up); else
-        the central-limit value of one kind of Poisson-sampled Gaussian step and a bound of its
-        error: the trade-off function is at least ``G_mu(alpha + gamma) - gamma``. ``mu`` alone may
-        understate the privacy loss.
+        If only Gaussian steps were composed, the result is exact, with ``gamma = 0`` (``mu``
+        rounded up). For one kind of Poisson-sampled Gaussian step it is the central-limit value and
+        a bound of its error: the trade-off function is at least ``G_mu(alpha + gamma) - gamma``.
+        ``mu`` alone may understate the privacy loss.
 
         Raises:
             ValueError: If steps of several kinds, other mechanisms, or replaced records make
@@ -442,8 +444,8 @@ class PLDAccountant(Accountant[Part]):
 class Side(Protocol):
     """The privacy curve of a composition in one direction. For one thread at a time.
 
-    Brackets go into the rows lower and upper of an array, those of epsilon perhaps negative. Where
-    ``known`` is proved to be enough, it may be the upper end.
+    Lower and upper ends go into the two rows of ``out``; those of epsilon may be negative. If
+    ``known[i]`` is proved to be a valid upper end, it may be returned.
     """
 
     def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
@@ -454,7 +456,7 @@ class Side(Protocol):
 
 
 class OnLattice:
-    """The curve of the composition of pairs on a lattice, or another, built on first use."""
+    """The curve of pairs composed on a lattice, or another curve, built on first use."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
@@ -466,7 +468,7 @@ class OnLattice:
 
     def _epsilon(self, delta: float, enough: float) -> tuple[float, float]:
         low, high = self._lattice().epsilon_bounds(delta, enough)
-        # Nearly no loss: epsilon is 0 where delta(0) is at most the target.
+        # With nearly no loss, epsilon is 0 if delta(0) is at most the target.
         if low <= 0.0 < min(high, delta) and high > enough:
             high = 0.0 if self._lattice().delta_bounds(0.0, 0.0)[1] <= delta else high
         return low, high
@@ -479,7 +481,7 @@ class OnLattice:
 
 
 class FromAbove:
-    """The upper ends of the curve of one side; from below nothing is known."""
+    """The upper ends of the curve of one side, with trivial lower ends."""
 
     def __init__(self, side: Side) -> None:
         self._side = side
@@ -524,18 +526,18 @@ class Narrowed:
 
 
 class WorseCurve:
-    """The larger of what some directions lose.
+    """The larger of the curves of one or two directions.
 
     Args:
-        sides: One or both.
-        renyi: Returns the curve by Rényi divergences, above this one, if there is one: what wide
-            upper ends are lowered to.
+        sides: The curve of one direction, or those of both.
+        renyi: Returns the curve by Rényi divergences, which is above this one, or None. Wide upper
+            ends are lowered to it.
     """
 
     def __init__(self, sides: list[Side], renyi: Callable[[], Curve | None]) -> None:
         self._sides = sides
         self._make_renyi = renyi
-        self._epsilons: Answers = []  # of the curve by Rényi divergences, at rising arguments
+        self._epsilons: Answers = []  # by Rényi divergences, at rising arguments
         self._deltas: Answers = []
 
     def epsilon_brackets(self, deltas: Array) -> Array:
@@ -568,8 +570,8 @@ class WorseCurve:
     ) -> None:
         """Lower upper ends to those of Rényi divergences.
 
-        Both epsilon and delta fall as the other one grows: what is not below an upper end at a
-        larger value is not below at the value either, and is not asked for.
+        Both epsilon and delta fall as the other one grows: if the Rényi answer at a larger value is
+        not below an upper end, the answer at the value is not either, and is not computed.
         """
         for i in sorted(places, key=values.__getitem__, reverse=True):
             value = float(values[i])

@@ -1,6 +1,6 @@
 """The Rényi accountant: (epsilon, delta) from the Rényi divergences of a composition.
 
-What it reports is rounded outward: epsilon and delta are never below the exact value of the
+Reported numbers are rounded outward: epsilon and delta are never below the exact value of the
 guarantee they stand for.
 """
 
@@ -23,14 +23,14 @@ from renyi.mechanisms import Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.steps import SampledStep, within_domain
 
 LARGEST_ORDER = 1e6
-LEAST_KNOWN = 1e-9  # of losses: the curves of mechanisms with smaller ones may be of larger ones
+LEAST_KNOWN = 1e-9  # mechanisms with smaller losses may have the curves of larger ones
 
 Answer = Callable[[float], tuple[float, float, float]]
-"""An upper end, a lower one, the order."""
+"""Returns an upper end, a lower end and the order."""
 
 
 class Failure(NamedTuple):
-    """All is revealed with some probability."""
+    """A failure that reveals everything with some probability."""
 
     probability: float
 
@@ -63,12 +63,12 @@ class RDPAccountant(Accountant[Part]):
 
     Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate,
     noise multiplier) pairs, or mechanisms, only. The Rényi divergences of Poisson-sampled Gaussian
-    steps are exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative;
-    of which mechanisms the others are exact and of which bounds: see the table in the README.
+    steps are exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative.
+    The table in the README says which other mechanisms have exact divergences and which bounds.
     Methods may be called from many threads.
 
-    Mechanisms that fail with some probability, `ApproxDP`, are accounted as what they are
-    otherwise, and the probabilities are taken off delta.
+    A mechanism that fails with some probability, `ApproxDP`, is accounted by its curve without the
+    failure, and the probabilities of failure are taken off delta.
 
     >>> from renyi import Gaussian, PoissonSampled, RDPAccountant
     >>> accountant = RDPAccountant().compose(PoissonSampled(Gaussian(1.1), 0.004), 15_000)
@@ -166,7 +166,7 @@ class RDPAccountant(Accountant[Part]):
         group_size: int,
         attained: bool = False,
     ) -> tuple[float, float] | tuple[Array, Array]:
-        # A single number needs no arrays: they cost as much as half the answer.
+        # A single number needs no arrays, which cost as much as half the answer.
         one = type(group_size) is int and group_size == 1
         if not isinstance(given, float) or direction is not None or not one:
             return super()._ends(wanted, given, direction, rtol, group_size, attained)
@@ -187,7 +187,7 @@ class RDPAccountant(Accountant[Part]):
             return None
         groups = self._blank()
         groups._steps.add_curve(size, moments, 1.0)
-        groups._largest = dict.fromkeys(DIRECTIONS)  # this curve is of no mechanism
+        groups._largest = dict.fromkeys(DIRECTIONS)  # this curve belongs to no mechanism
         return groups._curve_of(None, 0.0)
 
     # A curve keeps one order in one direction; all orders in both directions are tighter.
@@ -220,7 +220,7 @@ class RDPAccountant(Accountant[Part]):
         return known and self._chance_of_no_failure() > 0.0
 
     def _chance_of_no_failure(self) -> float:
-        """Return a probability, rounded down. Where something fails, tests make no error."""
+        """Return its probability, rounded down. After a failure, tests make no error."""
         failing = self._failures.with_them(0.0)
         return 1.0 if failing == 0.0 else max(1.0 - failing - 2.0**-53, 0.0)
 
@@ -252,7 +252,7 @@ class RDPAccountant(Accountant[Part]):
         return rdp if failing == 0.0 else np.full(rdp.shape, math.inf)
 
     def get_approximate_rdp(self, orders: npt.ArrayLike) -> tuple[npt.NDArray[np.float64], float]:
-        """Return the Rényi-DP at each order unless something fails, and how likely that is.
+        """Return the Rényi-DP at each order without a failure, and the chance of a failure.
 
         Args:
             orders: Orders in [1, 1e6], of any shape.
@@ -311,7 +311,7 @@ class RDPAccountant(Accountant[Part]):
         return math.inf if loss is None else rounded_up(loss)
 
     def _is_below_most(self, epsilon: float) -> bool:
-        """Return whether it is far below the largest loss, of which the curves know enough."""
+        """Return whether epsilon is far below the largest loss, where the curves know enough."""
         largest = self._steps.largest_loss()
         return LEAST_KNOWN < epsilon < 0.99 * largest < math.inf
 
@@ -320,9 +320,9 @@ class RDPAccountant(Accountant[Part]):
 
 
 class Failures:
-    """Independent failures; composition adds the logarithms of not failing.
+    """Independent failures; composition adds the logarithms of the chances of no failure.
 
-    Equal ones merge, so that the same failures give the same number, however they came.
+    Equal failures merge, so that the same failures give the same number in any order.
     """
 
     def __init__(self) -> None:
@@ -355,7 +355,7 @@ class Failures:
 
 
 class _Brackets:
-    """Numbers with what they are rounded from below, and the orders that they are found at."""
+    """A curve by functions that return an upper end, a lower end and the order."""
 
     def __init__(self, epsilon: Answer, delta: Answer) -> None:
         self._epsilon, self._delta = epsilon, delta

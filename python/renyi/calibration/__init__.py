@@ -9,9 +9,9 @@ A target is one of
 * ``target_advantage``: the true-positive rate of a test exceeds its false-positive rate by at most
   that.
 
-Every value returned meets its target, as the accountant itself confirms; one tolerance further it
-does not. `calibrate` takes any mechanism that depends on one number; the other functions know
-Poisson-sampled Gaussian steps, and are faster.
+Every returned value meets its target, as the accountant itself confirms; the value one tolerance
+further does not. `calibrate` takes any mechanism that depends on one number; the other functions
+take Poisson-sampled Gaussian steps, and are faster.
 
 >>> run = {"sample_rate": 0.01, "steps": 10_000}
 >>> round(calibrate_noise_multiplier(target_epsilon=1.0, target_delta=1e-5, **run), 4)

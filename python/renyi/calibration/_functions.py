@@ -1,4 +1,4 @@
-"""Noise, sampling rate, steps, or whatever number a mechanism depends on, for a target."""
+"""Noise, sampling rate, steps, or any number that a mechanism depends on, for a target."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from renyi.calibration.runs import AccountantName, Accounting, accounting_of
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.algebra import AllocatedEpoch
 
-PROBES = (0.25, 0.5, 0.75)  # of a range in which all is to meet the target, or to miss it
+PROBES = (0.25, 0.5, 0.75)  # of a range in which all values must meet the target, or all miss it
 LARGEST_EXCESS = 20.0
 
 
@@ -61,8 +61,8 @@ def calibrate_noise_multiplier(
             false positive rate.
         sample_rate: In [0, 1].
         steps: In [0, 10^9].
-        epochs: In place of ``steps``, in (0, inf): steps = ceil(epochs / sample_rate), the rate
-            read as the shortest decimal of its double.
+        epochs: The number of epochs in place of ``steps``, in (0, inf): steps = ceil(epochs /
+            sample_rate), the rate read as the shortest decimal of its double.
         tolerance: Relative, in [1e-12, 0.1]: ``(1 - tolerance)`` times the result misses the
             target.
         accountant ({"pld", "rdp"}): `PLDAccountant` (exact) or `RDPAccountant`.
@@ -70,18 +70,18 @@ def calibrate_noise_multiplier(
         orders, conversion: As for `RDPAccountant`, and only with it.
 
     Returns:
-        At least 0.01, the smallest that is looked at; 0.0 where nothing is released (no steps or a
+        At least 0.01, the smallest noise that is tried; 0.0 if nothing is released (no steps or a
         rate of 0).
 
     Raises:
         TypeError: If not exactly one kind of target and one of steps and epochs are given, or an
             argument is of the wrong type.
-        ValueError: For arguments outside these ranges, and where no noise multiplier up to 1e8
-            reaches the target.
+        ValueError: For arguments outside these ranges, and if no noise multiplier up to 1e8 reaches
+            the target.
 
-    Takes five to ten queries of the accountant: secants over the epsilon by Rényi-DP, or over the
-    noise of the Gaussian mechanism with the same Rényi divergence of order 2, then one query on
-    either side of the result. On a terminal, searches of several seconds show how they go on.
+    The search takes five to ten queries of the accountant: secants over the epsilon by Rényi-DP, or
+    over the noise of the Gaussian mechanism with the same Rényi divergence of order 2, then one
+    query on either side of the result. On a terminal, searches of several seconds show progress.
 
     >>> target = {"target_epsilon": 1.0, "target_delta": 1e-5}
     >>> round(calibrate_noise_multiplier(**target, sample_rate=0.01, steps=1000), 4)
@@ -101,7 +101,7 @@ def calibrate_noise_multiplier(
 
 
 def _steps_of(rate: float, steps: Any, epochs: Any) -> int:
-    """Return the number of steps, never fewer than so many epochs take."""
+    """Return the number of steps, never fewer than ``epochs`` take."""
     if (steps is None) == (epochs is None):
         raise TypeError(f"one of steps and epochs must be given, got {steps!r} and {epochs!r}")
     if epochs is None:
@@ -184,8 +184,8 @@ def calibrate_steps(
         accountant, adjacency, orders, conversion: As for `calibrate_noise_multiplier`.
 
     Returns:
-        At least 0; one step more misses the target. Larger counts than 10^9 are not looked at:
-        where that still meets the target, it is returned.
+        At least 0; one step more misses the target. Counts above 10^9 are not tried: if 10^9 steps
+        still meet the target, 10^9 is returned.
 
     Raises:
         TypeError: If not exactly one kind of target is given, or an argument is of the wrong type.
@@ -223,28 +223,27 @@ def calibrate(
     """Return the value at which a mechanism that depends on one number just meets the target.
 
     Args:
-        mechanism (callable): Returns the mechanism for a value: of one release or a whole
-            composition. From one end of the range to the other it must reveal more and more, or
-            less and less.
+        mechanism (callable): Returns the mechanism for a value, one release or a whole composition.
+            From one end of the range to the other it must reveal more and more, or less and less.
         between: The range of values, both finite.
         target_epsilon, target_delta, target_alpha, target_beta, target_advantage: One kind of
             target, as for `calibrate_noise_multiplier`. A ``target_delta`` of 0 is met by
             mechanisms whose losses have a bound.
         integer: Whether values are integers, such as numbers of uses.
-        tolerance: In [1e-12, 0.1]: relative where both ends are positive, else in units of the
-            range. Has no meaning for integers, which are told apart.
+        tolerance: In [1e-12, 0.1]: relative if both ends are positive, else in units of the range.
+            It has no effect on integers, which are exact.
         accountant, adjacency, orders, conversion: As for `calibrate_noise_multiplier`.
 
     Returns:
-        In the range, an int with ``integer``. It meets the target; one tolerance further towards
-        the end where more is revealed misses it, unless the value is that end.
+        A value in the range, an int with ``integer``. It meets the target; the value one tolerance
+        closer to the end that reveals more misses it, unless the result is that end.
 
     Raises:
         TypeError: If not exactly one kind of target is given, or an argument is of the wrong type.
         UnsupportedMechanismError: If the accountant does not take the mechanism.
-        ValueError: For arguments outside these ranges, where neither end of the range meets the
-            target, and where a value between does and does not in turn. Only a few values are tried
-            for that.
+        ValueError: For arguments outside these ranges, if neither end of the range meets the
+            target, and if values between meet and miss it in turn. Only a few values are checked
+            for this.
 
     >>> from renyi import Laplace, RandomizedResponse
     >>> target = {"target_epsilon": 1.0, "target_delta": 1e-6}
@@ -305,15 +304,15 @@ def share(
     """Return mechanisms whose composition just meets (epsilon, delta), with noise by weights.
 
     Args:
-        mechanisms: Each returns the mechanism for a noise, of which twice as much reveals half as
-            much, such as `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s), 0.01) *
-            1000``.
+        mechanisms: Functions that return the mechanism for a noise. Twice the noise must reveal
+            half as much, as for `Gaussian`, `Laplace` or ``lambda s: PoissonSampled(Gaussian(s),
+            0.01) * 1000``.
         weights: Shares of the budget, each in (0, inf), by default equal ones. The noise of a
             mechanism is a common number over the root of its share: the variance goes with
             1/weight, as Rényi divergences of small noise do.
-        target_epsilon, target_delta: Of all together. Not (epsilon, delta) are divided, which would
-            waste most of both.
-        between: Range of the common number, which is the noise of a mechanism that has all of the
+        target_epsilon, target_delta: The target of the composition. Epsilon and delta are not
+            divided, which would waste most of both.
+        between: Range of the common number, which is the noise of a mechanism with all of the
             budget.
         tolerance, accountant, adjacency: As for `calibrate`.
 
@@ -355,8 +354,7 @@ def share(
 class _Runs:
     """Runs of a mechanism that depends on a number, with cached answers of the accountant.
 
-    An accountant whose answer is both the distance of a run from the target and whether it meets it
-    is asked once.
+    One query suffices if its answer is both the distance of a run from the target and the verdict.
     """
 
     def __init__(
@@ -375,11 +373,11 @@ class _Runs:
         return self._accounting.blank().compose(self._mechanism(value))
 
     def excess(self, value: float) -> float:
-        """Return by how much a run exceeds the target in the direction that tends to be worse."""
+        """Return the excess of a run over the target in the direction that tends to be worse."""
         return self._target.excess(self._asked(value, self._accounting.direction))
 
     def excess_of_both(self, value: float) -> float:
-        """Return by how much a run exceeds the target in either direction, within limits."""
+        """Return the excess of a run over the target in both directions, within limits."""
         self._try_wide(value)
         excess = self._target.excess(self._asked(value, None))
         return min(max(excess, -LARGEST_EXCESS), LARGEST_EXCESS)
@@ -391,12 +389,12 @@ class _Runs:
         return self._target.is_met(self._shortest(value)[0])
 
     def meets_about(self, value: float) -> bool:
-        """Return whether a run, which is likely far from the target, meets it."""
+        """Return whether a run meets the target; fast if it is far from the target."""
         self._try_wide(value)
         return self.meets(value)
 
     def _try_wide(self, value: float) -> None:
-        """Have a wide bracket answer for a run if that is enough."""
+        """Keep the answer of a wide bracket for a run if it gives the verdict."""
         if (value, None) not in self._reached:
             account, about = self._shortest(value)
             about = self._target.reached_about(account) if about is None else about
@@ -411,11 +409,11 @@ class _Runs:
         return self._reached[key]
 
     def _shortest(self, value: float) -> tuple[Accountant[Any], float | None]:
-        """Return the accountant of a run, or a quicker one that has the same verdict.
+        """Return the accountant of a run, or a faster one that has the same verdict.
 
-        Epochs of random allocation take a lattice, up to a second; one has a curve of its own, and
-        all reveal no more than to those who learn the step of a record. The second number is what
-        a wide bracket says of the epoch.
+        Epochs of random allocation take a lattice, up to a second. One epoch has its own curve, and
+        all epochs reveal at most as much as if the step of a record were known. The second result
+        is the answer of a wide bracket for the epoch.
         """
         mechanism = self._mechanism(value)
         whole = self._accounting.blank().compose(mechanism)
@@ -436,7 +434,7 @@ class _Runs:
         return bool(self._epochs(self._mechanism(value)))
 
     def excess_of_samples(self, value: float) -> float:
-        """Return by how much a run exceeds the target with Poisson samples in place of epochs."""
+        """Return the excess of a run over the target with Poisson samples in place of epochs."""
 
         def samples(epoch: AllocatedEpoch) -> Mechanism:
             rate = epoch.rate / epoch.steps
@@ -446,7 +444,7 @@ class _Runs:
         return self._target.excess(self._target.reached(account, self._accounting.direction))
 
     def _epochs(self, mechanism: Mechanism) -> list[Mechanism]:
-        """Return the epochs of random allocation, where their curve is known."""
+        """Return the epochs of random allocation whose curve is known."""
         if self._accounting.adjacency == "replace_one":
             return []
         return [part for part, _ in _parts_of(mechanism) if part.allocated_epoch is not None]

@@ -1,8 +1,8 @@
-"""The search: secants along a level of runs, then the edge between what meets and what misses.
+"""The search: secants over the level of a run, then the edge between values that meet and miss.
 
-The level goes up with what a run reveals, nearly in a straight line. Only the edge carries the
-promise: it asks the accountant in full on both sides of the result, and walks from wherever the
-secants have led.
+The level rises with the privacy loss of a run, nearly in a straight line. Only the edge gives the
+guarantee: it queries the accountant in full on both sides of the result, and starts from wherever
+the secants end.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from renyi._progress import Line
 from renyi.calibration._targets import Target
 
 MOST_SECANTS = 40
-BLIND_STEP = math.log(2.0)  # where an answer says only on which side it is
-STEEPEST = 64.0  # slopes are 1 to 30; steeper ones, or as flat ones, are noise
+BLIND_STEP = math.log(2.0)  # used if an answer shows only the side of the target
+STEEPEST = 64.0  # slopes are 1 to 30; steeper slopes, or equally flat ones, are noise
 PATIENCE = 2.0  # seconds that a search may take in silence
-FIRST_CLOSE = 1e-4  # levels by a guide, of the value that is tried first
-NEAR = 0.02  # levels by a guide, which serves where it comes so near to the target
+FIRST_CLOSE = 1e-4  # how close, in levels of a guide, the first value is
+NEAR = 0.02  # a guide is used if it comes this near to the target, in levels
 
 
 class Scale(Protocol):
-    """Levels of values, rising with what a run reveals."""
+    """Levels of values, which rise with the privacy loss of a run."""
 
     def level(self, value: float) -> float:
         """Return the level of a value."""
@@ -45,12 +45,12 @@ def search(
     """Return the loosest value that meets the target, to one tolerance.
 
     Args:
-        unknown: What is searched for.
-        target: What has to be met.
-        excess: Returns by how much a run with a given value exceeds the target, about.
+        unknown: The number that is searched for.
+        target: The target to meet.
+        excess: Returns roughly the excess of a run with a given value over the target.
         meets: Returns whether the accountant of a run with a given value confirms the target.
-        scale: On which what a run reveals is about a straight line of slope 1; by default the
-            unknown's.
+        scale: The scale on which the excess is nearly a straight line of slope 1; by default that
+            of ``unknown``.
         start: The level to begin at; by default that of Gaussian noise that just meets the target.
 
     Raises:
@@ -81,10 +81,10 @@ def secants(
     slope: float = 1.0,
     last_step: float = math.inf,
 ) -> float:
-    """Return about the value at which the excess is 0: secants over the level, in a bracket.
+    """Return roughly the value at which the excess is 0: secants over the level, in a bracket.
 
-    The error of a secant's point is about the product of the last two errors: where that is below
-    ``close`` the point is not tried any more.
+    The error of a secant's point is about the product of the last two errors. If the product is
+    below ``close``, the point is returned untried.
     """
     value = scale.at(start)
     low, high = -math.inf, math.inf
@@ -114,7 +114,7 @@ def secants(
 
 
 def _slope(rise: float, run: float) -> float:
-    """Return a slope near 1, and 1 where it is none that a secant can go by."""
+    """Return a slope, or 1 if it is none that a secant can use."""
     slope = rise / run if run else math.nan
     return min(slope, STEEPEST) if slope > 1.0 / STEEPEST else 1.0
 
@@ -147,15 +147,16 @@ def _edge(unknown: Unknown, target: Target, meets: Callable[[float], bool], star
 
 
 class GuidedScale:
-    """The level of a run by an account of it that takes little time, and is near the other.
+    """The level of a run by a fast account, which is near the level by the accountant.
 
-    Where few steps count, the central limit is far off, and the epsilon by Rényi-DP, which takes a
-    fraction of a millisecond, is a better scale: the exact epsilon is mostly some 5 to 30 % below
-    it. That of epochs of random allocation is near the exact one of Poisson samples.
+    If few steps matter, the central limit is far off. The epsilon by Rényi-DP, which takes a
+    fraction of a millisecond, is then a better scale: the exact epsilon is mostly some 5 to 30 %
+    below it. The epsilon of epochs of random allocation is near the exact epsilon of Poisson
+    samples.
 
     Args:
-        unknown: What is searched for; its own level is what is solved for.
-        level: The level by that account of a value.
+        unknown: The number that is searched for, by its own level.
+        level: Returns the level of a value by the fast account.
     """
 
     def __init__(self, unknown: Unknown, level: Callable[[float], float]) -> None:
@@ -163,7 +164,7 @@ class GuidedScale:
         self._known: list[tuple[float, float]] = []  # the last two values with their levels
 
     def start(self, level: float) -> float | None:
-        """Return a level near this one of a value within limits; None: the guide is too far off."""
+        """Return the level of a value within limits, near ``level``; None: the guide is far off."""
         found = self.level(self.at(level))
         return found if abs(found - level) < NEAR else None
 
@@ -174,7 +175,7 @@ class GuidedScale:
         return self._known[-1][1]
 
     def at(self, level: float) -> float:
-        """Return the value of a level, within limits: the first time about, then closely."""
+        """Return the value of a level, within limits: roughly at first, then closely."""
         start, slope, last_step, close = level, 1.0, math.inf, FIRST_CLOSE
         if self._known and math.isfinite(self._known[-1][1]):
             value, known = self._known[-1]
@@ -182,7 +183,7 @@ class GuidedScale:
             if other != value:
                 slope = _slope(known - before, here - self._unknown.level(other))
             last_step = (level - known) / slope
-            # What is tried next need not be closer than secants come to the root from there.
+            # The next value need not be closer than the secants from there come to the root.
             close = max(0.1 * self._unknown.tick(value), 0.003 * abs(last_step))
             start = here + last_step
         return secants(
@@ -195,17 +196,17 @@ class GuidedScale:
         )
 
 
-# What is searched for: a noise multiplier, a sampling rate, a number of steps or any other.
+# The unknowns: a noise multiplier, a sampling rate, a number of steps or any other number.
 #
 # The level of sampled steps is log mu of the Gaussian mechanism with the same Rényi divergence of
 # order 2,
 #     mu^2 = T log(1 + q^2 (e^(1/sigma^2) - 1)),
 # exact for q = 1 and the central limit of Dong, Roth, Su 2022 (arXiv 1905.02383) for many steps of
-# small q. What a run reveals is nearly a straight line over it, which is all that a search needs.
+# small q. The excess of a run is nearly a straight line over it, which is all that a search needs.
 
 
 class _Relative:
-    """A positive number, to a relative tolerance."""
+    """A positive unknown with a relative tolerance."""
 
     strictest: ClassVar[float]
     loosest: ClassVar[float]
@@ -217,7 +218,7 @@ class _Relative:
         return self.tolerance
 
     def further(self, value: float, ticks: float) -> float:
-        """Return the value so many tolerances looser."""
+        """Return the value ``ticks`` tolerances looser."""
         low, high = sorted((self.strictest, self.loosest))
         change = self.tolerance if self.loosest == high else -self.tolerance
         return _clipped(value * math.exp(_within(ticks * math.log1p(change))), low, high)
@@ -225,7 +226,7 @@ class _Relative:
 
 @dataclass(frozen=True)
 class NoiseMultiplier(_Relative):
-    """The smallest noise that will do."""
+    """The smallest noise multiplier that meets the target."""
 
     rate: float
     steps: int
@@ -247,7 +248,7 @@ class NoiseMultiplier(_Relative):
 
 @dataclass(frozen=True)
 class SampleRate(_Relative):
-    """The largest sampling rate that will do."""
+    """The largest sampling rate that meets the target."""
 
     noise: float
     steps: int
@@ -269,7 +270,7 @@ class SampleRate(_Relative):
 
 @dataclass(frozen=True)
 class Steps:
-    """The largest number of steps that will do."""
+    """The largest number of steps that meets the target."""
 
     noise: float
     rate: float
@@ -293,7 +294,7 @@ class Steps:
         return 1.0 / steps
 
     def further(self, steps: float, ticks: float) -> int:
-        """Return the value so many steps further."""
+        """Return the value ``ticks`` steps further."""
         return min(max(int(steps) + int(ticks), self.strictest), self.loosest)
 
 
@@ -301,8 +302,8 @@ class Steps:
 class Number:
     """Any number that a mechanism depends on.
 
-    Its level goes from the excess over the target at the one end to that at the other, evenly in
-    the logarithm of values where all are positive.
+    The level goes from the excess over the target at one end to that at the other: linearly in the
+    logarithm of values if all are positive, else in the values.
     """
 
     strictest: float
@@ -338,7 +339,7 @@ class Number:
         return max(wide, abs(self.level(self.further(value, -1)) - self.level(value)))
 
     def further(self, value: float, ticks: float) -> float:
-        """Return the value so many tolerances, or integers, looser."""
+        """Return the value ``ticks`` tolerances, or integers, looser."""
         low, high = sorted((self.strictest, self.loosest))
         looser = ticks if self.loosest == high else -ticks
         if self.integer:
@@ -349,7 +350,7 @@ class Number:
         return _clipped(value + looser * self.tolerance * (high - low), low, high)
 
     def beside(self, first: float, last: float, share: float) -> float:
-        """Return the value that is a share of the way from one to another."""
+        """Return the value at a share of the way from ``first`` to ``last``."""
         if share in (0.0, 1.0):
             return last if share else first
         place = (1.0 - share) * self._place(first) + share * self._place(last)

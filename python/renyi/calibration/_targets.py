@@ -1,7 +1,7 @@
-"""What a run may reveal at most: the verdict, and by how much a run exceeds the target.
+"""Targets of a calibration: the verdict on a run, and the excess of a run over the target.
 
-The search goes by the excess, on a scale near to the logarithm of the Gaussian-privacy parameter
-mu. The verdict compares what the accountant says with the target as given.
+The search uses the excess, on a scale near to the logarithm of the Gaussian-privacy parameter mu.
+The verdict compares the answer of the accountant with the target as given.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from renyi._adjacency import DirectionName
 from renyi._validation import BETWEEN, FINITE_POSITIVE, POSITIVE, Range, number_in, real_of
 from renyi.accountants import Accountant
 
-WIDE = 0.5  # of delta; for the accountants whose time depends on it
+WIDE = 0.5  # relative width of delta, for accountants whose time depends on it
 _NORMAL = NormalDist()
 
 
@@ -29,34 +29,34 @@ class Target(ABC):
 
     @property
     def limit(self) -> float:
-        """The number that is to be met."""
+        """The number that must be met."""
         number: float = getattr(self, self.name.removeprefix("target_"))
         return number
 
     @property
     @abstractmethod
     def mu(self) -> float:
-        """The mu of the Gaussian mechanism that just meets the target; 0 where none does."""
+        """The mu of the Gaussian mechanism that just meets the target; 0 if none does."""
 
     @abstractmethod
     def reached(self, accountant: Accountant[Any], direction: DirectionName | None) -> float:
-        """Return the number by which the search goes."""
+        """Return the number that the search compares with the target."""
 
     @abstractmethod
     def excess(self, reached: float) -> float:
-        """Return by how much that number exceeds the target, about in log mu."""
+        """Return the excess of this number over the target, roughly in log mu."""
 
     @property
     def decides(self) -> bool:
-        """Whether that number of both directions also says if the target is met."""
+        """Whether this number, of both directions, also gives the verdict."""
         return True
 
     @abstractmethod
     def allows(self, reached: float) -> bool:
-        """Return whether that number meets the target."""
+        """Return whether this number meets the target."""
 
     def reached_about(self, accountant: Accountant[Any]) -> float | None:
-        """Return the number by which the search goes if a wide bracket of it gives the verdict."""
+        """Return the number for the search if a wide bracket of it gives the verdict; else None."""
         return None
 
     def is_met(self, accountant: Accountant[Any]) -> bool:
@@ -78,7 +78,7 @@ class EpsilonTarget(Target):
 
     @cached_property
     def by_epsilon(self) -> bool:
-        """Whether epsilon says how far a run is from the target; near 0 only delta does."""
+        """Whether epsilon measures how far a run is from the target; near 0 only delta does."""
         return self.epsilon > self.mu
 
     @cached_property
@@ -151,7 +151,7 @@ class TradeOffTarget(Target):
 
 @dataclass(frozen=True)
 class AdvantageTarget(Target):
-    """The true-positive rate of a test exceeds its false-positive rate by at most so much."""
+    """The true-positive rate of a test exceeds its false-positive rate by at most ``advantage``."""
 
     advantage: float
     name = "target_advantage"
@@ -218,7 +218,7 @@ def target_of(
 
 
 def _type_two_error(beta: object, alpha: float) -> float:
-    # without any information the errors add up to 1
+    # the errors of a test without any information add up to 1
     allowed = "a number in (0, 1 - target_alpha)"
     value = real_of(beta, "target_beta", allowed)
     if not 0.0 < value < 1.0 - alpha:

@@ -1,4 +1,4 @@
-"""Runs whose calibration is sought, and by which accountant it goes."""
+"""Runs to calibrate, and the accountant used for them."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ Run = tuple[float, float, float]
 """Noise multiplier, sampling rate and number of steps."""
 
 LEAST_NOISE = 1e-3  # within the domain of the engine, for any sampling rate that is tried
-WIDE = 2e-5  # brackets that an accountant has other bounds for
-NARROW = 1e-3  # relatively: brackets of the exact curve that guide a search as well as its end
+WIDE = 2e-5  # an accountant has other bounds for brackets wider than this, relatively
+NARROW = 1e-3  # relative width up to which the end of a bracket guides a search well
 
 
 @dataclass(frozen=True)
 class Accounting:
-    """The method by which runs of sampled Gaussian steps are accounted.
+    """The method of accounting for runs of sampled Gaussian steps.
 
-    A value that is tried takes one compiled composition, without a mechanism and an accountant
-    around it, which answers as an accountant would in every digit. Where that takes more an
-    accountant is made: with replaced records, wide brackets and targets of other kinds.
+    Each tried value takes one compiled composition, without a mechanism and an accountant around
+    it. It answers as an accountant would, in every digit. An accountant is made for the other
+    cases: replaced records, wide brackets and targets of other kinds.
 
     Attributes:
-        blank (callable): A new accountant.
-        accountant ({"pld", "rdp"}): Its name.
-        adjacency ({"add_remove", "replace_one", "zero_out"}): Its neighbouring relation.
-        orders, conversion: Of a Rényi accountant.
-        direction ({"remove", "add"}): The one that tends to be worse; None: there is only one, or
-            neither.
+        blank (callable): Returns a new accountant.
+        accountant ({"pld", "rdp"}): The name of the accountant.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): The neighbouring relation.
+        orders, conversion: The arguments of a Rényi accountant.
+        direction ({"remove", "add"}): The direction that tends to be worse; None if there is only
+            one, or neither tends to be.
     """
 
     blank: Callable[[], Accountant[Any]]
@@ -84,7 +84,7 @@ class Accounting:
         return target.reached(self._accountant(run), self.direction)
 
     def _meets(self, run: Run, target: Target) -> bool:
-        """Return the verdict of the accountant of a run, which is made only where it is needed."""
+        """Return the verdict of the accountant of a run, which is made only if it is needed."""
         if isinstance(target, EpsilonTarget):
             sides = DIRECTIONS if run[1] < 1.0 else DIRECTIONS[:1]
             found = self._epsilon(run, target.delta, sides, WIDE)
@@ -95,9 +95,9 @@ class Accounting:
     def _epsilon(
         self, run: Run, delta: float, sides: tuple[DirectionName, ...], rtol: float
     ) -> float:
-        """Return the epsilon of an accountant by a short cut; NaN if there is none.
+        """Return the epsilon of an accountant by a fast method; NaN if there is none.
 
-        The exact one is that of the worse of some directions, and of a bracket within ``rtol``.
+        The exact epsilon is that of the worse of ``sides``, if its bracket is within ``rtol``.
         """
         if self.accountant == "rdp":
             return self._renyi_epsilon(run, delta)
@@ -160,7 +160,7 @@ def noise_for(
     """Return the smallest noise for which the accountant of a run confirms (epsilon, delta).
 
     The rate and the number of releases only guide the search, to noises with a similar Rényi
-    divergence of order 2; what decides is the accountant.
+    divergence of order 2; the accountant decides.
     """
     target = target_of(epsilon, delta, None, None, None)
     return search(

@@ -1,8 +1,8 @@
-"""Budgets for adaptive composition: a filter that refuses what would exceed it, and an odometer.
+"""Budgets for adaptive composition: filters that refuse to exceed a budget, and an odometer.
 
-Accountants add up mechanisms whose parameters were fixed beforehand. Where the next mechanism, or
-whether there is one, depends on what was released, the sum is random and needs these. Both follow
-Rényi divergences of orders fixed at the start, for then
+Accountants add up mechanisms whose parameters were fixed beforehand. If the next mechanism, or
+whether there is one, depends on earlier releases, the sum is random and needs a filter or an
+odometer. Both use Rényi divergences of orders fixed at the start, for then
 
     M_t = exp((alpha-1) (L_t - rho_t)),    L_t the privacy loss, rho_t the sum of the divergences,
 

@@ -1,4 +1,4 @@
-"""What all filters have in common: costs that add up, reservations, saved states, refusals."""
+"""The base of all filters: costs that add up, reservations, saved states, refusals."""
 
 import math
 import re
@@ -53,11 +53,11 @@ class Saved(ABC):
     def to_json(self, indent: int | None = None) -> str:
         """Return the settings and the state as strict JSON, for `from_json`.
 
-        Nothing seals it: whoever can change the text can change what was spent. Keep it where only
-        trusted programs write, or take a `renyi.Ledger`, whose hashes tell of changes.
+        The text is not sealed: whoever can change it can change the spent budget. Keep it where
+        only trusted programs write, or use a `renyi.Ledger`, whose hashes show changes.
 
         Raises:
-            TypeError: If it holds a mechanism with functions, or of a class of the user's own.
+            TypeError: If it holds a mechanism with functions, or of the user's own class.
         """
         with self._lock:
             contents = self._settings() | self._state()
@@ -67,11 +67,11 @@ class Saved(ABC):
     def from_json(cls, text: str | bytes) -> Self:
         """Return the object that `to_json` wrote, equal in every digit.
 
-        The text is trusted: it is checked for its form, not for who wrote it.
+        The text is trusted: its form is checked, its author is not.
 
         Raises:
-            TypeError, ValueError: If the text is not strict JSON, of another version or of another
-                class.
+            TypeError, ValueError: If the text is not strict JSON, or is of another version or
+                another class.
         """
         data = _strict_json.read(text, cls.__name__, (*cls._ARGUMENTS, *cls._STATE))
         made = cls(**{name: data[name] for name in cls._ARGUMENTS})
@@ -105,15 +105,15 @@ def numbers_in(values: Any, name: str, size: int | None = None) -> npt.NDArray[n
 ROUNDED_UP = 1.0 + 2.0**-50
 
 UNIT = -1074  # every finite double is a whole number of 2^-1074
-INFINITE = 1 << 4096  # such units, more than all finite sums: what was added can be given back
+INFINITE = 1 << 4096  # above all finite sums: an infinite cost can be subtracted again
 WRITTEN = re.compile(r"0x[0-9a-f]{1,1100}p-?[0-9]{1,4}")
 
 
 class Cost(NamedTuple):
     """The cost of uses of a mechanism, at each order of a budget.
 
-    ``additive``: fewer uses cost less. This is not so if the cost comes from the exact curve of all
-    uses, as their number may depend on what they released.
+    ``additive``: fewer uses cost less. This is false if the cost comes from the exact curve of all
+    uses, as their number may depend on their outputs.
     """
 
     amounts: npt.NDArray[np.float64]
@@ -122,7 +122,7 @@ class Cost(NamedTuple):
 
 
 class Total(NamedTuple):
-    """Sums of costs, exact: one for each order, and that of the probabilities of failure."""
+    """Exact sums of costs: one for each order, and one of the probabilities of failure."""
 
     amounts: tuple[int, ...]
     failing: int
@@ -133,7 +133,7 @@ class Total(NamedTuple):
         return cls((0,) * orders, 0)
 
     def plus(self, cost: Cost, sign: int = 1) -> Self:
-        """Return the sum with a cost, or without one that it has."""
+        """Return the sum with a cost added, or subtracted with ``sign`` -1."""
         amounts = zip(self.amounts, cost.amounts.tolist(), strict=True)
         added = tuple(total + sign * _units(amount) for total, amount in amounts)
         return type(self)(added, self.failing + sign * _units(cost.failing))
@@ -143,14 +143,14 @@ class Total(NamedTuple):
         return np.array([_float_above(units) for units in self.amounts]), _float_above(self.failing)
 
     def has(self, costs: Iterable[Cost]) -> bool:
-        """Return whether it may be the sum of these costs and others."""
+        """Return whether the total may be the sum of these costs and others."""
         rest = self
         for cost in costs:
             rest = rest.plus(cost, -1)
         return min(*rest.amounts, rest.failing) >= 0
 
     def written(self) -> list[str]:
-        """Return the sums as JSON can hold them, that of failures last."""
+        """Return the sums as strings for JSON, the sum of failures last."""
         return [_written(units) for units in (*self.amounts, self.failing)]
 
     @classmethod
@@ -158,7 +158,7 @@ class Total(NamedTuple):
         """Return the sums that `written` returned.
 
         Raises:
-            TypeError, ValueError: If it was not.
+            TypeError, ValueError: If the values are not in that form.
         """
         if not isinstance(values, list):
             raise TypeError(f"spent must be a list of sums, got {values!r}")
@@ -169,7 +169,7 @@ class Total(NamedTuple):
 
 
 def times(count: int, amount: float) -> float:
-    """Return a multiple, rounded up."""
+    """Return ``count`` times ``amount``, rounded up."""
     return _float_above(count * _units(amount)) if count else 0.0
 
 
@@ -204,7 +204,7 @@ def _read(value: Any) -> int:
 
 
 def checked(mechanism: Any, count: Any) -> tuple[Mechanism, int]:
-    """Return a mechanism and how often it is used."""
+    """Return a mechanism and its number of uses."""
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"mechanism must be a renyi mechanism, got {mechanism!r}")
     return mechanism, uses_of(count)
@@ -214,7 +214,7 @@ def checked(mechanism: Any, count: Any) -> tuple[Mechanism, int]:
 def divergences(
     mechanism: Mechanism, count: int, adjacency: Adjacency, orders: tuple[float, ...]
 ) -> tuple[npt.NDArray[np.float64], float]:
-    """Return the divergences of uses of a mechanism, and the probability that they fail."""
+    """Return the divergences of uses of a mechanism, and the probability of a failure."""
     uses = RDPAccountant(adjacency=adjacency).compose(mechanism, count)
     amounts, failing = uses.get_approximate_rdp(orders)
     if np.isinf(amounts).all():
@@ -240,7 +240,7 @@ def open_delta(delta: Any) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Uses of a mechanism that were set aside and count as spent until they are settled."""
+    """Uses of a mechanism that were set aside; they count as spent until `settle`."""
 
     number: int
     mechanism: Mechanism
@@ -292,7 +292,7 @@ def reservations_from_json(data: Any, size: int) -> dict[int, Held]:
     return found
 
 
-NEAR = 1.0 + 1e-9  # another version of the engine may round otherwise
+NEAR = 1.0 + 1e-9  # another version of the engine may round differently
 
 Array = npt.NDArray[np.float64]
 
@@ -301,8 +301,8 @@ class BudgetExceededError(RuntimeError):
     """A mechanism would exceed a budget; it was not recorded.
 
     Attributes:
-        remaining: The share of the budget that is left, where a filter or a ledger refuses.
-        fits: How many uses would still fit.
+        remaining: The share of the budget that is left, if a filter or a ledger refuses.
+        fits: The number of uses that would still fit.
     """
 
     def __init__(
@@ -314,7 +314,7 @@ class BudgetExceededError(RuntimeError):
 
 
 class Filter(Saved):
-    """A budget at each of some orders: a mechanism is accepted while one of them is kept."""
+    """A budget at each of some orders: uses are accepted while at least one budget holds."""
 
     _STATE: ClassVar[tuple[str, ...]] = ("budgets", "spent", "reserved", "last")
 
@@ -336,9 +336,10 @@ class Filter(Saved):
         """The budget, as a user gave it."""
 
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
-        """Return upper bounds on the part of each limit that a total uses, by its name.
+        """Return upper bounds on the part of each limit that a total uses, by the limit's name.
 
-        ``uses`` are those in it that are not recorded, perhaps none. Of the one limit it is all.
+        ``uses`` are the uses in the total that are not recorded, perhaps none. By default the
+        total is that of the one limit.
         """
         return dict.fromkeys(self._limits, float(total.rounded()[0][0]))
 
@@ -349,13 +350,13 @@ class Filter(Saved):
 
     @property
     def remaining(self) -> float:
-        """The share of the budget that is left, in [0, 1], at the order where it is most."""
+        """The share of the budget that is left, in [0, 1], at the order with the most left."""
         with self._lock:
             return self._left()
 
     @property
     def reservations(self) -> tuple[Reservation, ...]:
-        """Reservations that are not settled."""
+        """The reservations that are still open."""
         with self._lock:
             held = self._reserved.items()
             return tuple(Reservation(number, uses.mechanism, uses.count) for number, uses in held)
@@ -384,7 +385,7 @@ class Filter(Saved):
             self._recorded(mechanism, number)
 
     def reserve(self, mechanism: Mechanism, count: int) -> Reservation:
-        """Set uses of a mechanism aside, as `spend` does, until `settle` says how many there were.
+        """Set uses of a mechanism aside, as `spend` does, until `settle` states the actual number.
 
         Raises:
             BudgetExceededError, UnsupportedMechanismError, TypeError, ValueError: As `spend`.
@@ -392,17 +393,17 @@ class Filter(Saved):
         mechanism, number = checked(mechanism, count)
         with self._lock:
             cost = self._admitted(mechanism, number)
-            self._total = self._total.plus(cost)  # first: an interruption must not give it back
+            self._total = self._total.plus(cost)  # first: an interruption must not lose the cost
             self._last += 1
             self._reserved[self._last] = Held(mechanism, number, cost)
             self._recorded(mechanism, number)
             return Reservation(self._last, mechanism, number)
 
     def settle(self, reservation: int | Reservation, used: int) -> None:
-        """Give back what a run that has ended did not use, as far as that is sound.
+        """Give back the unused part of a reservation after its run, as far as this is sound.
 
-        Divergences add up use by use, so uses that were not run are not charged. A charge by the
-        exact curve of all uses stays as it is.
+        Divergences add up use by use, so that uses that did not run are not charged. A charge by
+        the exact curve of all uses remains.
 
         Raises:
             TypeError, ValueError: If there is no such reservation, or ``used`` is not in [0, its
@@ -454,7 +455,7 @@ class Filter(Saved):
         return cost
 
     def _with(self, mechanism: Mechanism, count: int) -> dict[str, float]:
-        """Return upper bounds on what would be spent with uses of a mechanism."""
+        """Return upper bounds on the spent budget with further uses of a mechanism."""
         total = self._total.plus(self._price(mechanism, count)) if count else self._total
         taken = self._taken(total, (mechanism, count))
         return {**taken, "failure_delta": total.rounded()[1]}
@@ -466,7 +467,7 @@ class Filter(Saved):
         if fit(fails):
             return fails
         fits, more = 0, 1
-        while more < fails and fit(more):  # far counts may be dear to price
+        while more < fails and fit(more):  # large counts may take long to price
             fits, more = more, 2 * more
         return largest_count(fit, fits, min(more, fails))
 
@@ -478,7 +479,7 @@ class Filter(Saved):
         return bool((amounts <= self._budgets).any()) and failing <= self._failure_delta
 
     def _recorded(self, mechanism: Mechanism, count: int) -> None:
-        """Take note of what was spent."""
+        """Update the state of a subclass after uses were spent."""
 
     def _state(self) -> dict[str, Any]:
         return {

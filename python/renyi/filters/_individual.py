@@ -1,4 +1,4 @@
-"""A budget for each record: who has spent it takes no further part."""
+"""A budget for each record: a record that has spent its budget takes no further part."""
 
 import math
 
@@ -13,29 +13,31 @@ Floats = npt.NDArray[np.float64]
 
 ORDER = Range(1.0, 1e6, "(]")
 LARGEST_RECORDS = 10**9
-LARGEST_NOISE = 1e6  # over a norm: smaller norms are charged as if they were larger
+LARGEST_NOISE = 1e6  # relative to a norm: smaller norms are charged at this ratio
 UP = 1.0 + 2.0**-50
-LEAST_COST = 2.0**-1022  # of what is not 0: squares may underflow
+LEAST_COST = 2.0**-1022  # of a contribution that is not 0: squares may underflow
 
 
 class IndividualFilter:
     """A budget of Rényi divergence of one order for each record, kept by the record's own norms.
 
-    A sum over records with Gaussian noise costs a record what its own contribution can reveal: the
-    noise over the norm of that contribution, not over a bound for all. Records go on while their
-    own account is within the budget, which outliers and late steps may exhaust for some only.
-    However noise, sample rates and their number are chosen along the way, what is released has a
-    Rényi divergence of the order of at most the budget where a record is added or removed.
+    A sum over records with Gaussian noise charges each record for its own contribution: the noise
+    is divided by the norm of this contribution, not by a bound for all. Records continue while
+    their own account is within the budget; outliers and late steps may exhaust some accounts only.
+    Noise, sample rates and their number may be chosen along the way. If a record is added or
+    removed, the releases have a Rényi divergence of the order of at most the budget.
 
     Args:
-        records: Their number, 1 to 1e9; or what each has spent before, to go on from `spent`.
-        order: In (1, 1e6]; fixed. For (epsilon, delta) near 1 + 2 log(1/delta)/epsilon.
-        budget: Of the divergence, in (0, inf).
+        records: The number of records, 1 to 1e9; or the spent budget of each, to continue from
+            `spent`.
+        order: The Rényi order in (1, 1e6]; fixed. For (epsilon, delta) choose an order near
+            1 + 2 log(1/delta)/epsilon.
+        budget: The budget of the divergence, in (0, inf).
 
-    What a record has spent depends on its data, and so does who takes part: neither may be
-    published, nor the norms. Sums are of what `admit` lets in, with the norms it was told at most,
-    and a record that is not let in contributes nothing to the sum; whether it is in depends on what
-    was released and on the record alone. Replaced records are not covered. Not for several threads.
+    The spent budget of a record, and whether it takes part, depend on its data: neither may be
+    published, nor the norms. A sum must contain only records that `admit` admits, with at most the
+    norms it was given; whether a record is in depends on the releases and on the record alone.
+    Replaced records are not covered. The object is not for several threads.
 
     Source: Feldman, Zrnic 2021, arXiv 2008.11193, Theorem 4.5 and Section 4.
 
@@ -65,17 +67,17 @@ class IndividualFilter:
 
     @property
     def budget(self) -> float:
-        """What no record exceeds."""
+        """The budget that no record exceeds."""
         return self._budget
 
     @property
     def spent(self) -> Floats:
-        """What each record has spent, rounded up: as secret as the data."""
+        """The spent budget of each record, rounded up: as secret as the data."""
         return self._spent.copy()
 
     @property
     def mechanism(self) -> RDPCurve:
-        """What the whole interaction is, for accountants; its epsilon may be published.
+        """The whole interaction as a mechanism for accountants; its epsilon may be published.
 
         >>> from renyi import RDPAccountant
         >>> all_of_it = IndividualFilter(1000, order=20.0, budget=0.5).mechanism
@@ -95,8 +97,8 @@ class IndividualFilter:
             norms: Upper bounds of the L2 norms of the contributions, one for each record, at least
                 0; inf is never admitted.
             noise: Standard deviation in each coordinate, in the unit of the norms, in (0, inf).
-            sample_rate: Of the Poisson sample that is summed, in (0, 1]. All records are charged,
-                drawn or not.
+            sample_rate: The rate of the Poisson sample that is summed, in (0, 1]. All records are
+                charged, drawn or not.
 
         Raises:
             TypeError, ValueError: If an argument is not permitted; nothing is charged then.

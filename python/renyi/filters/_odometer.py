@@ -29,21 +29,21 @@ SPREAD = 1.5  # of log(order - 1) around log(1/delta): Gaussian noise, epsilon a
 
 
 class PrivacyOdometer(Saved):
-    """A running epsilon that holds at all times at once, whatever is done and whenever one stops.
+    """A running epsilon that holds at all times at once, for any choices and any stopping time.
 
-    With probability at least 1 - delta, `get_epsilon` is never below the privacy loss of what was
-    released so far. It sets no limit; a filter for a known budget spends less.
+    With probability at least 1 - delta, `get_epsilon` is never below the privacy loss of the
+    releases so far. An odometer sets no limit; a filter for a known budget spends less.
 
     Args:
-        delta: In (0, 1): the probability that the loss ever exceeds what was said.
+        delta: In (0, 1): the probability that the loss ever exceeds the reported epsilon.
         orders: Rényi orders in (1, 1e6], fixed before anything is released, of equal weights. One
-            well-chosen order is the sharpest. The default is a fine grid from 1.25 to 1e6 with most
+            well-chosen order is the tightest. The default is a fine grid from 1.25 to 1e6 with most
             weight around 1 + log(1/delta); there it costs about 2/(order - 1) more than the best
             order.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
-    The mean of M_t over the orders, by any weights, is a supermartingale too (the method of
-    mixtures). By Ville's inequality it ever exceeds 1/delta with probability at most delta, so that
+    The mean of M_t over the orders, by any weights, is a supermartingale, too (the method of
+    mixtures). By Ville's inequality the mean ever exceeds 1/delta with probability at most delta:
     L_t stays below the solution of sum w exp((alpha-1) (L - rho_t)) = 1/delta (Whitehouse, Ramdas,
     Rogers, Wu 2023, arXiv 2203.05481, for one order).
 
@@ -79,12 +79,12 @@ class PrivacyOdometer(Saved):
 
     @property
     def delta(self) -> float:
-        """The probability that the loss ever exceeds what was said."""
+        """The probability that the loss ever exceeds the reported epsilon."""
         return self._delta
 
     @property
     def orders(self) -> tuple[float, ...]:
-        """The Rényi orders by which is counted."""
+        """The Rényi orders in use."""
         return self._orders
 
     def spend(self, mechanism: Mechanism, count: int = 1) -> None:
@@ -110,8 +110,8 @@ class PrivacyOdometer(Saved):
             return 0.0
         depth = -math.log(self._delta) * (1.0 + 1e-15)
         distances = np.array(self._orders) - 1.0
-        # Each order alone gives a bound, which only falls by the others; and one of them has to
-        # reach 1/delta for the mean to do so.
+        # Each order alone gives an upper bound, which the other orders only lower. The mean reaches
+        # 1/delta only if one of the orders does.
         high = float(np.min(total + (depth - self._log_weights) / distances)) * ROUNDED_UP
         low = float(np.min(total + depth / distances))
 
@@ -147,7 +147,7 @@ class PrivacyOdometer(Saved):
 
 
 def _log_mean(log_weights: npt.NDArray[np.float64], logs: npt.NDArray[np.float64]) -> float:
-    """Return the logarithm of a weighted mean; logs may be -inf. Rounded down."""
+    """Return the logarithm of a weighted mean, rounded down; logs may be -inf."""
     terms = log_weights + logs
     largest = float(terms.max())
     found = largest + math.log(math.fsum(np.exp(terms - largest).tolist()))

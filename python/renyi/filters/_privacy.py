@@ -1,4 +1,4 @@
-"""Budgets (epsilon, delta) that refuse the mechanism which would exceed them."""
+"""Budgets (epsilon, delta) that refuse a mechanism which would exceed them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from renyi.mechanisms.json_form import decode_counted, encode_counted
 
 Uses = tuple[Mechanism, int]
 
-MOST = 16  # spendings; later ones would have next to no delta
+MOST = 16  # the most spendings; later ones would have next to no delta
 
 
 class BasicFilter:
-    """Accepts while the epsilons add up to no more than its own; the n-th has delta times 3/4^n.
+    """Accepts while the epsilons add up to at most ``epsilon``; the n-th has delta times 3/4^n.
 
-    It is tight for few spendings with rare large losses, where Rényi divergences of every order are
-    loose. Basic composition holds for parameters that are chosen along the way (Rogers,
+    This is tight for few spendings with rare large losses, where Rényi divergences of every order
+    are loose. Basic composition holds for parameters that are chosen along the way (Rogers,
     Roth, Ullman, Vadhan 2016, arXiv 1605.08294).
     """
 
@@ -44,11 +44,11 @@ class BasicFilter:
         self._spent: tuple[Uses, ...] = ()
 
     def exceeds(self, other: BasicFilter, factor: float) -> bool:
-        """Return whether the budget is larger than so many times another."""
+        """Return whether the budget is larger than ``factor`` times another."""
         return self._epsilon > factor * other._epsilon or self._delta > factor * other._delta
 
     def limit(self, other: BasicFilter) -> None:
-        """Take the budget of another filter where that is smaller."""
+        """Lower the budget to that of another filter, where the latter is smaller."""
         self._epsilon = min(self._epsilon, other._epsilon)
         self._delta = min(self._delta, other._delta)
 
@@ -69,9 +69,9 @@ class BasicFilter:
         return total
 
     def share_with(self, uses: Uses) -> float:
-        """Return an upper bound on the delta that is spent over its own; above 1 it exceeds that.
+        """Return an upper bound on the spent delta over the budget's delta; above 1 exceeds it.
 
-        One spending has a delta at epsilon; of several only the sum of their epsilons is known.
+        One spending has a delta at epsilon; for several, only the sum of their epsilons is known.
         """
         every = self._with(uses)
         if len(every) != 1:
@@ -93,7 +93,7 @@ class BasicFilter:
             self._spent = (*self._spent, (mechanism, count))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the budget and what was spent as JSON can hold it."""
+        """Return the budget and the spendings in the form of JSON."""
         spent = encode_counted(self._spent)
         return {"epsilon": self._epsilon, "delta": self._delta, "spent": spent}
 
@@ -118,40 +118,39 @@ def _epsilon(mechanism: Mechanism, count: int, adjacency: Adjacency, delta: floa
 
 
 BASIC, OTHERS = 1.0 / 4.0, 1.0 / 32.0
-"""Shares of delta: of basic composition, and of all orders but the Gaussian one."""
+"""The shares of delta for basic composition, and for all orders but the Gaussian one."""
 
 DISTANCES = (0.6, 0.75, 4.0, 64.0)
-"""Of further orders from 1, over that of the Gaussian one: rare large losses need smaller orders,
-bounded losses larger ones. Below half of it log(1/delta) alone takes all of epsilon."""
+"""Distances of further orders from 1, over that of the Gaussian order: rare large losses need
+smaller orders, bounded losses larger ones. Below one half, log(1/delta) takes all of epsilon."""
 
 
 class PrivacyFilter(EpsilonDelta):
-    """A budget (epsilon, delta) that refuses the mechanism which would exceed it.
+    """A budget (epsilon, delta) that refuses a mechanism which would exceed it.
 
     The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
     number are chosen along the way.
 
     Args:
-        epsilon, delta: The budget; epsilon in (0, inf), delta in [0, 1). With 0 the largest losses
-            are added up, which only mechanisms of bounded losses have.
-        order: The only Rényi order used, in (1, 1e6]. It has to be fixed before anything is
-            released; the best one of a planned run is that of
-            `RDPAccountant.get_epsilon_and_order`. By default there are several routes: the best
-            order for Gaussian noise, with 23/32 of delta; four orders around it, with 1/32
-            together; exact curves added up, with 1/4.
+        epsilon, delta: The budget; epsilon in (0, inf), delta in [0, 1). With a delta of 0 the
+            largest losses add up, which must be bounded.
+        order: The only Rényi order used, in (1, 1e6]. It must be fixed before anything is released;
+            `RDPAccountant.get_epsilon_and_order` returns the best order of a planned run. By
+            default there are several routes: the best order for Gaussian noise, with 23/32 of
+            delta; four orders around it, with 1/32 together; sums of exact curves, with 1/4.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
         failure_delta: In [0, delta): the part of delta set aside for mechanisms that may fail,
             `ApproxDP`. Exact curves need none.
 
     The budget of an order is the largest divergence for which the optimal conversion gives epsilon
     at the order's share of delta (Asoodeh et al. 2020). Exact curves, by `PLDAccountant`, are added
-    up by basic composition, one for each call of `spend`: they serve where these are few, and the
-    first best of all.
+    up by basic composition, one for each call of `spend`: this route helps if calls are few, and
+    most for the first call.
 
-    Several routes hold together, for the interaction goes on while any of them would let it. Split
-    the transcripts by the last route that does: on its part, the interaction is the one that this
-    route alone would have stopped, whose delta at epsilon is at most the route's share. The
-    hockey-stick divergence is a sum over transcripts, so that the shares add up.
+    Several routes hold together: the interaction continues while any route permits it. Split the
+    transcripts by the last route that does: on its part, the interaction is the one that this route
+    alone would have stopped, whose delta at epsilon is at most the route's share. The hockey-stick
+    divergence is a sum over transcripts, so that the shares add up.
 
     >>> from renyi import Gaussian
     >>> budget = PrivacyFilter(epsilon=1.0, delta=1e-5)
@@ -205,7 +204,7 @@ class PrivacyFilter(EpsilonDelta):
 
     @property
     def orders(self) -> tuple[float, ...]:
-        """The Rényi orders by which is counted; none where largest losses are added up."""
+        """The Rényi orders in use; none if largest losses are added up."""
         return self._orders
 
     @property
@@ -225,7 +224,7 @@ class PrivacyFilter(EpsilonDelta):
         return super()._limits
 
     def _taken(self, total: Total, uses: tuple[Mechanism, int]) -> dict[str, float]:
-        """Each route, with its share of delta; a budget of less delta would have smaller shares."""
+        """Take the least over routes; a budget of less delta would have smaller shares of it."""
         amounts, failing = total.rounded()
         if self._delta == 0.0:
             return super()._taken(total, uses)
@@ -278,7 +277,7 @@ class PrivacyFilter(EpsilonDelta):
 
 @lru_cache(maxsize=256)
 def _pure(mechanism: Mechanism, count: int, adjacency: Adjacency) -> float:
-    """Return epsilon of uses at delta 0, rounded up."""
+    """Return the epsilon of uses at delta 0, rounded up."""
     epsilon = RDPAccountant(adjacency=adjacency).compose(mechanism, count).get_epsilon(0.0)
     if math.isinf(epsilon):
         raise UnsupportedMechanismError(
@@ -319,13 +318,13 @@ def _searched(epsilon: float, delta: float) -> Iterator[tuple[float, float, floa
 
 
 def _gaussian_order(epsilon: float, delta: float) -> float:
-    """Return the order at which Gaussian noise gets most out of a budget.
+    """Return the order at which most Gaussian noise fits into a budget.
 
     A zero-concentrated budget rho gives epsilon = rho + 2 sqrt(rho log(1/delta)), by the order
-    1 + sqrt(log(1/delta)/rho): near the best of the optimal conversion.
+    1 + sqrt(log(1/delta)/rho), which is near the best order of the optimal conversion.
     """
     depth = -math.log(delta)
-    root = epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth))  # of rho
+    root = epsilon / (math.sqrt(depth + epsilon) + math.sqrt(depth))  # the root of rho
     excess = math.sqrt(depth) / root if root else math.inf
     excess = max(excess, 2.0**-40)  # an order of 1 is none
     orders = [min(1.0 + excess * math.exp2(0.125 * i), 1e6) for i in range(-12, 13)]

@@ -26,31 +26,31 @@ from renyi.filters._filter import (
 )
 from renyi.mechanisms import ZCDP, Composed, DiscreteGaussian, Exponential, Gaussian, Mechanism
 
-HALVINGS = 20  # of the residue, which may be smaller by a millionth of mu
+HALVINGS = 20  # of the interval of the residue, which may lose a millionth of mu
 
 
 class GDPFilter(EpsilonDelta):
     """A budget (epsilon, delta) kept by Gaussian differential privacy.
 
     The whole interaction is (epsilon, delta)-DP however the mechanisms, their parameters and their
-    number are chosen along the way. Gaussian noise is added up without loss: as much of it fits as
-    if it had all been planned.
+    number are chosen along the way. Gaussian noise adds up without loss: as many uses fit as if all
+    had been planned.
 
     Args:
         epsilon, delta: The budget; epsilon in (0, inf), delta in (0, 1).
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
-    Mechanisms of parameters mu_i go on while sum mu_i^2 <= mu^2, with mu the largest parameter that
-    gives (epsilon, delta) (Smith, Thakurta 2022, arXiv 2210.17520). Gaussian noise has a parameter,
-    and so has all that is purely private: its trade-off function is two segments that a convex one
-    through their common point lies below, with mu = -2 Phi^-1(1 / (1 + e^epsilon)). Samples do not:
-    the parameter of sampled Gaussian noise is that of noise on all of the data.
+    Mechanisms of parameters mu_i are accepted while sum mu_i^2 <= mu^2, with mu the largest
+    parameter that gives (epsilon, delta) (Smith, Thakurta 2022, arXiv 2210.17520). Gaussian noise
+    has a parameter, and so has every pure mechanism: its trade-off function is two segments, and a
+    convex function through their common point lies below, with mu = -2 Phi^-1(1 / (1 + e^epsilon)).
+    Samples have none: the parameter of sampled Gaussian noise is that of noise on all of the data.
 
-    Nothing has been seen before the first call, so that it may have any exact curve f, sampled
-    steps included. What comes after it is then kept within mu', the largest parameter for which f
+    Nothing has been seen before the first call, so that the first call may have any exact curve f,
+    sampled steps included. Later calls are then kept within mu', the largest parameter for which f
     composed with that of Gaussian noise still gives (epsilon, delta): the residue of the budget
-    (Regehr and others 2026, arXiv 2602.15815, for residues in general). Composition holds whatever
-    the rest does, for it is mu'-private given the first output (Dong, Roth, Su 2022, Theorem 3.2).
+    (Regehr and others 2026, arXiv 2602.15815, for residues in general). Composition holds for any
+    later choices, which are mu'-private given the first output (Dong, Roth, Su 2022, Theorem 3.2).
 
     >>> from renyi import Gaussian, PoissonSampled
     >>> budget = GDPFilter(epsilon=1.0, delta=1e-5)
@@ -134,7 +134,7 @@ def mu_squared(mechanism: Mechanism, adjacency: Adjacency) -> float:
     """Return the square of the parameter of Gaussian privacy, rounded up.
 
     Raises:
-        UnsupportedMechanismError: If none is known.
+        UnsupportedMechanismError: If no parameter is known.
     """
     if isinstance(mechanism, Composed):
         total = 0.0
@@ -185,7 +185,7 @@ def _residue(budget: GDPFilter, mechanism: Mechanism, count: int) -> float:
 
 
 def _followed_by(budget: GDPFilter, mechanism: Mechanism, count: int, mu: float) -> bool:
-    """Return whether uses of a mechanism and what is mu-private together keep within a budget."""
+    """Return whether uses of a mechanism and a mu-private mechanism together keep a budget."""
     try:
         together = PLDAccountant(adjacency=budget.adjacency).compose(mechanism, count)
     except UnsupportedMechanismError:
@@ -198,18 +198,18 @@ def _followed_by(budget: GDPFilter, mechanism: Mechanism, count: int, mu: float)
 class ZCDPFilter(Filter):
     """A budget rho of zero-concentrated privacy: Rényi divergences of at most rho alpha, all alpha.
 
-    Holds however the mechanisms, their parameters and their number are chosen along the way: it is
-    a filter of every order at once.
+    The budget holds however the mechanisms, their parameters and their number are chosen along the
+    way: it is a filter of every order at once.
 
     Args:
-        rho: In (0, inf).
+        rho: The budget, in (0, inf).
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
     Gaussian noise of multiplier sigma costs 1/(2 sigma^2), discrete Gaussian noise the same
     (Canonne, Kamath, Steinke 2020, Theorem 4), pure privacy epsilon^2/2 (Bun, Steinke 2016,
     Proposition 1.4), bounded range epsilon^2/8 (Cesar, Rogers 2021, arXiv 2004.07223). Samples of
-    Gaussian noise are no better than the noise alone here: a finite order or an exact curve sees
-    what sampling gains. A use is rounded up once, sums are exact.
+    Gaussian noise cost as much as the noise alone here: only a finite order or an exact curve shows
+    the gain from sampling. The cost of a use is rounded up once; sums are exact.
 
     Source: Feldman, Zrnic 2021, arXiv 2008.11193; Whitehouse, Ramdas, Rogers, Wu 2023, arXiv
     2203.05481.
@@ -255,7 +255,7 @@ def _rho_of(mechanism: Mechanism, adjacency: Adjacency) -> float:
         known.append(mechanism.rho)
     if isinstance(mechanism, Exponential) and mechanism.epsilon < math.inf:
         # The loss is in an interval of this length: by Hoeffding's lemma log E e^(t L) is at most
-        # t E L + t^2 epsilon^2/8. It is 0 at t = -1, so that E L <= epsilon^2/8; t = alpha - 1.
+        # t E L + t^2 epsilon^2/8. The log is 0 at t = -1: E L <= epsilon^2/8. Let t = alpha - 1.
         known.append(0.125 * mechanism.epsilon * mechanism.epsilon * ROUNDED_UP)
     if isinstance(mechanism, DiscreteGaussian):
         distance = mechanism.sensitivity * (2.0 if adjacency == "replace_one" else 1.0)
@@ -282,7 +282,7 @@ def _pure(mechanism: Mechanism, adjacency: Adjacency) -> float:
 
 
 class RenyiFilter(Filter):
-    """A budget of Rényi divergence that refuses the mechanism which would exceed it.
+    """A budget of Rényi divergence that refuses a mechanism which would exceed it.
 
     The whole interaction has a Rényi divergence of the order of at most the budget, except with
     probability ``failure_delta``, however the mechanisms, their parameters and their number are
@@ -292,7 +292,7 @@ class RenyiFilter(Filter):
         order: The Rényi order, in (1, 1e6].
         budget: The largest divergence, in (0, inf).
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
-        failure_delta: In [0, 1): what mechanisms that may fail, `ApproxDP`, can spend together.
+        failure_delta: In [0, 1): the total for mechanisms that may fail, `ApproxDP`.
 
     Methods may be called from many threads, which together never overspend.
 
@@ -321,7 +321,7 @@ class RenyiFilter(Filter):
 
     @property
     def order(self) -> float:
-        """The Rényi order by which is counted."""
+        """The Rényi order of the budget."""
         return self._orders[0]
 
     @property

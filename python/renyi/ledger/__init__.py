@@ -1,8 +1,8 @@
-"""What was spent on which data set, kept in one file that several processes charge.
+"""Budgets of data sets and their spendings, in one file that several processes charge.
 
-A charge is checked by the filter of its data set and is on the disk before anything is released;
-what would exceed the budget is refused. The history is only ever added to, and each entry carries a
-hash of all before it.
+The filter of the data set checks a charge, and the charge is on the disk before anything is
+released. A charge that would exceed the budget is refused. The history only grows, and each entry
+carries a hash of all entries before it.
 
 >>> import tempfile
 >>> from renyi import Gaussian

@@ -31,34 +31,34 @@ from renyi.mechanisms import Mechanism
 
 Found = TypeVar("Found")
 
-MOST_NAMED = 10  # of open reservations in an error
+MOST_NAMED = 10  # the most open reservations that an error names
 
 
 class Ledger:
-    """Budgets of data sets and what was spent of them, in one file.
+    """Budgets of data sets and their spendings, in one file.
 
     Args:
         path: An SQLite file on a disk of this machine. `create` makes it, with its first data set.
-        timeout: Seconds to wait for others that are writing.
-        wal: Whether to keep a write-ahead log beside the file, which takes more charges a second.
-            Then the file is complete only with its log, or after all processes have closed it.
+        timeout: Seconds to wait for other writers.
+        wal: Whether to keep a write-ahead log beside the file, which permits more charges a second.
+            The file is then complete only with its log, or after all processes have closed it.
         read_only: For readers without permission to write: changes raise an error.
 
-    Threads and processes may charge at once, each through a ledger of its own or, among threads and
-    after a fork, through one. A charge is one transaction: read the state of the filter, let it
-    decide, append to the history, and only then return, with all of it on the disk. A process that
-    is killed leaves a charge behind wholly or not at all.
+    Threads and processes may charge at once, each through its own ledger or, among threads and
+    after a fork, through one. A charge is one transaction: it reads the state of the filter, lets
+    the filter decide, appends to the history, and returns once all of this is on the disk. A killed
+    process leaves a charge behind wholly or not at all.
 
-    The file is the one that the path led to at first, symbolic links resolved. Where it is moved,
+    The file is the one that the path led to at first, symbolic links resolved. If it is moved,
     removed or replaced while it is in use, or has a second name, nothing more is read or charged:
-    `LedgerError`. To copy it there is `backup`, never ``cp``.
+    `LedgerError`. Copy it with `backup`, never with ``cp``.
 
     Budgets hold for fully adaptive composition: see `PrivacyFilter` ("renyi"), `GDPFilter` ("gdp")
     and `ZCDPFilter` ("zcdp"). Mechanisms may run at the same time (Haney and others 2023, arXiv
     2309.05901).
 
     Equal charges of a data set that follow each other within an hour are one line of its history.
-    Its hash is that of as many lines.
+    The hash of this line is the hash of as many lines.
 
     >>> import tempfile
     >>> from renyi import Gaussian, PoissonSampled
@@ -124,7 +124,7 @@ class Ledger:
         return self._store.reading(read)
 
     def history(self, dataset: str) -> list[Entry]:
-        """Return all that was recorded of a data set, in its order."""
+        """Return all entries of a data set, in order."""
 
         def read(connection: sqlite3.Connection) -> list[Entry]:
             identity = _rows.identity_of(connection, dataset)
@@ -137,7 +137,7 @@ class Ledger:
         """Return the problems: damage, broken hashes, states that do not follow from the history.
 
         Args:
-            heads: `Status.head` of earlier times, each of which must be in a history.
+            heads: Earlier values of `Status.head`, each of which must be in a history.
         """
         wanted = set(heads)
         return self._store.reading(lambda connection: list(_rows.problems_of(connection, wanted)))
@@ -147,13 +147,13 @@ class Ledger:
         return iter(self._store.reading(lambda connection: list(_rows.exported(connection))))
 
     def backup(self, target: str | os.PathLike[str]) -> None:
-        """Write all that is recorded now to a new file, while others may charge.
+        """Write all that is recorded to a new file, while others may charge.
 
-        It is for safekeeping only: charging both files would spend two budgets.
+        The copy is for safekeeping only: charging both files would spend two budgets.
 
         Raises:
             LedgerError: If a file cannot be read or written.
-            ValueError: If there is a file of that name.
+            ValueError: If the target exists.
         """
         self._store.backup(target)
 
@@ -190,14 +190,14 @@ class Ledger:
         adjacency: Adjacency = "add_remove",
         note: str = "",
     ) -> None:
-        """Add a data set with a budget, which stays as it is.
+        """Add a data set with a budget, which never changes.
 
         Args:
             dataset: A new name.
             epsilon, delta, rho: The budget: either the first two or the last.
             accountant ({"renyi", "gdp", "zcdp"}): By default "renyi", or "zcdp" for rho.
             adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
-            note: For the history.
+            note: A note for the history.
 
         Raises:
             LedgerError: If the file cannot be written.
@@ -229,20 +229,20 @@ class Ledger:
         """Record uses of a mechanism, before they are run, or refuse all of them.
 
         Args:
-            dataset, note: What is charged, and a word for the history.
-            mechanism, count: What will be released, and how often.
-            run, step: The name of a run, and how many uses were charged to the data set in its name
-                before. Any other step is refused, so that a run cannot continue twice from one
+            dataset, note: The data set to charge, and a note for the history.
+            mechanism, count: The mechanism that will be released, and the number of uses.
+            run, step: The name of a run, and the number of uses charged to the data set in this
+                name before. Any other step is refused, so that a run cannot continue twice from one
                 saved state. A charge of no uses counts as one: the run continues within earlier
                 charges, such as one for an epoch.
-            certificate: The SHA-256 of a proof of what they cost, as `renyi check` prints it, for
-                the history.
+            certificate: The SHA-256 of a proof of the cost, as `renyi check` prints it, for the
+                history.
 
         Raises:
-            BudgetExceededError: If they would exceed the budget; it says what is left and what
-                would fit.
+            BudgetExceededError: If the uses would exceed the budget; the error says what is left
+                and how many fit.
             LedgerError: If the file cannot be read or written. Nothing is recorded then, nor after
-                the others.
+                the other errors.
             UnsupportedMechanismError, TypeError, ValueError: If the filter cannot account for the
                 mechanism, or an argument is not as above.
 
@@ -311,11 +311,11 @@ class Ledger:
     def settle(
         self, dataset: str, reservation: int | Reservation, used: int, note: str = ""
     ) -> None:
-        """Record how many uses there were, and give back the others as far as that is sound.
+        """Record the actual number of uses, and give back the others as far as this is sound.
 
         Raises:
             LedgerError: As `charge`.
-            TypeError, ValueError: If there is no such reservation, or it has fewer uses.
+            TypeError, ValueError: If there is no such reservation, or it holds fewer uses.
         """
         number = reservation.number if isinstance(reservation, Reservation) else reservation
         number = integer_of(number, "reservation", 1)
@@ -351,7 +351,7 @@ class Ledger:
         self._store.changing(add, create=True)
 
     def rebuild(self, dataset: str) -> None:
-        """Compute what was spent anew from the history, where `verify` says that they differ.
+        """Compute the spent budget anew from the history, if `verify` says that they differ.
 
         Raises:
             LedgerError: As `charge`.
@@ -368,7 +368,7 @@ class Ledger:
         self._store.changing(rebuild)
 
     def _price(self, dataset: str, mechanism: Mechanism, count: int) -> None:
-        """Compute what may take long, and is kept, before others have to wait."""
+        """Compute and cache the slow part of a charge before others have to wait."""
         budget = self._store.reading(lambda connection: _rows.stored(connection, dataset))[1]
         budget.fits(mechanism, count)
 
@@ -378,7 +378,7 @@ class Ledger:
         action: Callable[[sqlite3.Connection, int, Budget], Found],
         settled: int | None = None,
     ) -> Found:
-        """Do something with the filter of a data set, and store it unless there is an error."""
+        """Run an action on the filter of a data set, and store it unless there is an error."""
 
         def change(connection: sqlite3.Connection) -> Found:
             identity = _rows.identity_of(connection, dataset)
@@ -392,7 +392,7 @@ class Ledger:
 
 
 def _open(connection: sqlite3.Connection, identity: int, number: int) -> Collection[int]:
-    """Return the number of a reservation that is open, alone, or raise `ValueError`."""
+    """Return the number of one open reservation in a tuple, or raise `ValueError`."""
     if number > _rows.MOST_ROWS or _rows.reserving_hash(connection, identity, number) is None:
         known = _rows.open_reservations(connection, identity, MOST_NAMED + 1)
         shown = [*map(str, known[:MOST_NAMED]), *(["..."] if len(known) > MOST_NAMED else [])]

@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 DRIVERS = ("psycopg", "psycopg2")
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,40}")
 RETRIES = 20
-PATIENCE = 10  # seconds for a connection, where neither the place nor PGCONNECT_TIMEOUT says
+PATIENCE = 10  # seconds for a connection, if neither the place nor PGCONNECT_TIMEOUT sets them
 ROLLED_BACK = ("40001", "40P01")  # serialisation failure, deadlock
 
 SCRIPT = f"""
@@ -69,7 +69,7 @@ SCRIPT = f"""
 
 
 class Connection:
-    """A connection that takes the statements of a ledger, which are written for SQLite."""
+    """A connection that translates the statements of a ledger, which are written for SQLite."""
 
     def __init__(self, made: Any) -> None:
         self.made = made
@@ -91,8 +91,8 @@ class Connection:
 class Server:
     """A connection of each process to one database, for one thread at a time.
 
-    Writers queue for an advisory lock, which the server frees when a session ends however it ends.
-    Transactions are serialisable beyond that, and are written through before they return.
+    Writers queue for an advisory lock, which the server frees at the end of a session, however it
+    ends. In addition, transactions are serialisable, and are on the disk before they return.
     """
 
     read_only = wal = False
@@ -108,13 +108,13 @@ class Server:
         self.place, self.driver, self.schema, self.timeout = place, driver, schema, timeout
         self.path = f"schema {schema} of a PostgreSQL database"  # no password in messages
         self._lock = freed_by_fork(threading.RLock())
-        self._open: tuple[int, Connection] | None = None  # of which process
+        self._open: tuple[int, Connection] | None = None  # with the process that opened it
 
     def changing(self, action: Callable[[Any], Found], *, create: bool = False) -> Found:
-        """Give the tables to one writer; at the end all is on the disk, or after an error none."""
+        """Run an action as the only writer; then all is on the disk, or after an error nothing."""
         with self._lock, self._reporting_errors():
             connection = self._connected(create)
-            # Before the transaction, whose first statement fixes what it sees.
+            # The lock comes before the transaction, whose first statement fixes its snapshot.
             key = zlib.crc32(self.schema.encode())
             connection.execute("SELECT pg_advisory_lock(?)", (key,))
             try:
@@ -123,12 +123,12 @@ class Server:
                 self._unlock(connection, key)
 
     def reading(self, action: Callable[[Any], Found]) -> Found:
-        """Give the tables as they are now."""
+        """Run an action on the tables as they are now."""
         with self._lock, self._reporting_errors():
             return self._transaction(self._connected(False), action)
 
     def backup(self, target: object) -> NoReturn:
-        """Refuse: the server has its own."""
+        """Raise `LedgerError`: the server has its own means of backup."""
         raise LedgerError("ledger on PostgreSQL is copied by pg_dump, or by export_lines")
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class Server:
                 found[1].made.close()
 
     def __del__(self) -> None:
-        """Close the connection of a ledger that nobody has."""
+        """Close the connection of a ledger that is no longer referenced."""
         if hasattr(self, "_open"):
             self.close()
 
@@ -160,7 +160,7 @@ class Server:
         raise AssertionError("a transaction ends")
 
     def _unlock(self, connection: Connection, key: int) -> None:
-        """Free the lock; a session that is gone has none, and what it committed stays."""
+        """Free the lock; a lost session has none, and its commits stay."""
         try:
             if self._open is not None:
                 connection.execute("SELECT pg_advisory_unlock(?)", (key,))
@@ -215,7 +215,7 @@ class Server:
 
     @contextmanager
     def _reporting_errors(self) -> Iterator[None]:
-        """Say in words what the driver says."""
+        """Turn errors of the driver into `LedgerError`."""
         try:
             yield
         except self._module.Error as error:
@@ -229,7 +229,7 @@ class Server:
             raise self._told(said, error) from error
 
     def _told(self, said: str, error: Exception) -> LedgerError:
-        why = str(error).replace(self.place, "...")  # which may hold a password
+        why = str(error).replace(self.place, "...")  # the place may hold a password
         return LedgerError(f"ledger, {self.path}: {said} ({why.strip()})")
 
 
@@ -242,24 +242,24 @@ def _state(error: Any) -> str | None:
 class PostgresLedger(Ledger):
     """A `Ledger` in a database of PostgreSQL, for processes on many machines.
 
-    Its methods, budgets, hashes and errors are those of `Ledger`, and its exports go from one kind
-    to the other. `backup` is refused: the server has its own means.
+    Its methods, budgets, hashes and errors are those of `Ledger`, and each kind imports the exports
+    of the other. `backup` is refused: the server has its own means.
 
     Args:
-        place: What the driver connects to, such as ``"host=db dbname=privacy"``.
-        driver ({"psycopg", "psycopg2"}): The package that speaks to the server, which has to be
+        place: The address for the driver, such as ``"host=db dbname=privacy"``.
+        driver ({"psycopg", "psycopg2"}): The package that connects to the server, which must be
             installed.
-        schema: Whose tables hold the ledger; `create` makes them.
-        timeout: Seconds to wait for others that are writing.
+        schema: The schema whose tables hold the ledger; `create` makes them.
+        timeout: Seconds to wait for other writers.
 
     Raises:
         ImportError: If the driver is not installed.
         ValueError: If there is no such driver, or the schema is no plain name.
 
     Writers take turns by an advisory lock of the session. Each charge is a serialisable transaction
-    with ``synchronous_commit = on``: one that returned is on the disk of the server. Where the
-    server goes away during a charge, `LedgerError` says that it may be recorded or not, and
-    `history` tells, or a ``run`` with its ``step``.
+    with ``synchronous_commit = on``: a charge that returned is on the disk of the server. If the
+    server is lost during a charge, `LedgerError` says that the charge may be recorded or not;
+    `history` shows which, or a ``run`` with its ``step``.
     """
 
     def __init__(

@@ -33,7 +33,7 @@ def new_budget(
     accountant: str | None,
     adjacency: Adjacency,
 ) -> Budget:
-    """Return the filter of a data set of which nothing was spent."""
+    """Return the unspent filter of a data set."""
     if (rho is None) == (epsilon is None) or (delta is None) != (epsilon is None):
         raise ValueError(
             "budget must be epsilon and delta, or rho, got "
@@ -62,9 +62,9 @@ def settings_of(budget: Budget) -> dict[str, Any]:
 
 
 def created_from(said: Any) -> Budget:
-    """Return the filter of which nothing was spent, from what the first entry says of it.
+    """Return the unspent filter that the first entry of a history describes.
 
-    The constructor decides which amounts follow from the settings.
+    The constructor computes the amounts from the settings.
     """
     if not isinstance(said, Mapping):
         raise TypeError(f"budget must be a mapping, got {said!r}")
@@ -74,10 +74,10 @@ def created_from(said: Any) -> Budget:
 
 
 def budget_from(text: str, fresh: Budget) -> Budget:
-    """Return the filter that is stored, of a budget of which nothing was spent when it was new.
+    """Return the stored filter; ``fresh`` is the unspent filter of the same budget.
 
     Raises:
-        TypeError, ValueError: If it is no filter, or one of another budget.
+        TypeError, ValueError: If the text is no filter, or a filter of another budget.
     """
     budget = type(fresh).from_json(text)
     if _fixed(_strict_json.loads(text)) != _fixed(_strict_json.loads(fresh.to_json())):
@@ -87,7 +87,7 @@ def budget_from(text: str, fresh: Budget) -> Budget:
 
 @lru_cache(maxsize=64)
 def _text(*settings: Any) -> str:
-    """Return a new filter, which takes long to make; it is not kept itself, for it changes."""
+    """Return a new filter as text, cached: a filter takes long to make, and changes."""
     return new_budget(*settings).to_json()
 
 
@@ -100,7 +100,7 @@ def _fixed(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def accountant_of(budget: Budget) -> str:
-    """Return the word for a filter."""
+    """Return the name of a filter's kind."""
     return next(word for word, kind in KINDS.items() if type(budget) is kind)
 
 
@@ -112,11 +112,11 @@ def limits_of(budget: Budget) -> dict[str, float]:
 
 
 NOTHING = "0" * 64
-"""What the first entry of a data set follows."""
+"""The hash before the first entry of a data set."""
 
 AGAIN = "again"
 MOST_REPEATS = 10**7
-"""Of one line: its hash is that of as many lines, which take a second for a million."""
+"""The most repeats of one line: its hash is that of as many lines, a second for a million."""
 
 
 class Row(NamedTuple):
@@ -130,20 +130,20 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a history: something that was done, perhaps several times within an hour.
+    """A line of a history: an action, perhaps repeated within an hour.
 
     Attributes:
-        dataset, number: Whose history, and the place in it, from 1.
-        type ({"create", "charge", "reserve", "settle"}): What was done.
-        mechanism, count: What was charged or set aside, each time; of "settle" what was used.
-        reservation: Of "reserve" and "settle".
-        certificate: SHA-256 of a proof of what the uses cost.
-        run, step: Whose steps were charged, and how many of that run had been before the first of
+        dataset, number: The data set, and the place in its history, from 1.
+        type ({"create", "charge", "reserve", "settle"}): The action.
+        mechanism, count: The uses that were charged or set aside, each time; for "settle" the uses
+            that took place.
+        reservation: The number of the reservation, for "reserve" and "settle".
+        certificate: SHA-256 of a proof of the cost of the uses.
+        run, step: The run whose steps were charged, and the number of its steps before the first of
             them.
-        repeats: How many equal charges came one after the other; of a run, of the steps that
-            follow.
-        note, time: The note of the caller, and the time of the first, in UTC.
-        hash: SHA-256 over this and everything before.
+        repeats: The number of equal charges in a row; for a run, of charges of successive steps.
+        note, time: The note of the caller, and the time of the first charge, in UTC.
+        hash: SHA-256 over this entry and all entries before.
     """
 
     dataset: str
@@ -163,18 +163,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a data set stands.
+    """The state of a data set.
 
     Attributes:
         dataset: Its name.
-        accountant ({"renyi", "gdp", "zcdp"}): By which filter its budget is kept.
+        accountant ({"renyi", "gdp", "zcdp"}): The filter that keeps its budget.
         budget: Epsilon and delta, or rho.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
-        remaining: The share of the budget that is left, in [0, 1]. Exact curves may let in a little
+        remaining: The share of the budget that is left, in [0, 1]. Exact curves may permit a little
             more.
-        charges, entries: How often it was charged, and lines in its history.
-        reservations: What is set aside and not settled; it counts as spent.
-        head: The hash of the whole history. Kept elsewhere, it tells later that nothing was cut
+        charges, entries: The number of charges, and the number of lines in the history.
+        reservations: The open reservations; they count as spent.
+        head: The hash of the whole history. Stored elsewhere, it shows later that nothing was cut
             off.
     """
 
@@ -196,12 +196,12 @@ def body_of(type_: str, **fields: Any) -> str:
 
 
 def canonical(fields: Mapping[str, Any]) -> str:
-    """Return one text for equal fields."""
+    """Return the fields as JSON: one text for equal fields."""
     return json.dumps(fields, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def link(before: str, body: str) -> str:
-    """Return the hash of an entry that follows."""
+    """Return the hash of an entry after the hash ``before``."""
     return hashlib.sha256(f"{before}\n{body}".encode()).hexdigest()
 
 
@@ -223,9 +223,9 @@ def sealed(*parts: str) -> str:
 
 
 def follows(old: str, repeats: int, new: str) -> bool:
-    """Return whether an entry is one more of those before it, at most an hour after the first.
+    """Return whether an entry repeats the entry before it, at most an hour after the first.
 
-    Of a run, one more begins where they end.
+    For a run, the repeat must begin at the step where the entry before ends.
     """
     if repeats >= MOST_REPEATS:
         return False
@@ -239,13 +239,13 @@ def follows(old: str, repeats: int, new: str) -> bool:
 def steps_after(fields: Mapping[str, Any], repeats: int) -> int:
     """Return the step of a run that follows an entry and its repeats.
 
-    A charge of no uses counts as a step, so that of two branches of one state one is refused.
+    A charge of no uses counts as a step: of two branches of one state, one is then refused.
     """
     return int(fields["step"]) + max(int(fields["count"]), 1) * repeats
 
 
 def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> Entry:
-    """Return an entry from what is stored of it."""
+    """Return an entry from its stored form."""
     fields = json.loads(body)
     mechanism = fields.get("mechanism")
     return Entry(
@@ -266,10 +266,10 @@ def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> 
 
 
 def name_of(value: Any, name: str) -> str:
-    """Return a name, of which there is one way to write it.
+    """Return a name, which must be in its one normal form.
 
     Raises:
-        TypeError, ValueError: If it is none, or looks like another one.
+        TypeError, ValueError: If it is no name, or could be confused with another one.
     """
     text = text_of(value, name)
     usual = " ".join(unicodedata.normalize("NFKC", text).split())

@@ -1,4 +1,4 @@
-"""The tables of a ledger: what is read and written, verified, and exchanged as lines of JSON."""
+"""The tables of a ledger: reading, writing, verification, and exchange as lines of JSON."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from renyi.ledger._records import (
 from renyi.ledger._store import LedgerError
 from renyi.mechanisms import Mechanism
 
-MOST_ROWS = 2**63 - 1  # integers of the database
+MOST_ROWS = 2**63 - 1  # the largest integer of the database
 
 
 def names(connection: sqlite3.Connection) -> dict[str, int]:
@@ -68,7 +68,7 @@ def replace_budget(
 ) -> None:
     """Store the state of a filter after the last entry of its history.
 
-    Its reservations have rows of their own, so that a charge neither reads nor writes them.
+    Reservations have their own rows, so that a charge neither reads nor writes them.
     ``loaded`` are the reservations that the filter was loaded with.
     """
     data = _strict_json.loads(budget.to_json())
@@ -84,7 +84,7 @@ def replace_budget(
             values = (identity, number, held, seal)
             connection.execute("INSERT INTO reservations VALUES (?, ?, ?, ?)", values)
     head, state = head_of(connection, identity), canonical({**data, "reserved": []})
-    if head is None:  # it was added a moment ago
+    if head is None:  # the entry was added just before
         raise LedgerError(
             "ledger must keep what is added to it, got a damaged one: nothing was recorded"
         )
@@ -101,7 +101,7 @@ def replace_all(connection: sqlite3.Connection, identity: int, budget: Budget) -
 def open_reservations(
     connection: sqlite3.Connection, identity: int, most: int = MOST_ROWS
 ) -> tuple[int, ...]:
-    """Return the numbers of what is set aside, at most so many."""
+    """Return the numbers of open reservations, at most ``most``."""
     found = connection.execute(
         "SELECT number FROM reservations WHERE dataset = ? ORDER BY number LIMIT ?",
         (identity, most),
@@ -124,7 +124,7 @@ def held_of(connection: sqlite3.Connection, identity: int, number: int) -> dict[
     """Return the contents of a reservation, for the state of a filter.
 
     Raises:
-        ValueError: If that is not what the entry which made it led to.
+        ValueError: If the contents do not match the entry that made the reservation.
     """
     row = connection.execute(
         "SELECT held, seal FROM reservations WHERE dataset = ? AND number = ?", (identity, number)
@@ -175,7 +175,7 @@ def steps_of(connection: sqlite3.Connection, identity: int, run: str) -> int:
 
 
 def append(connection: sqlite3.Connection, identity: int, body: str) -> None:
-    """Add an entry, or repeat the last one if that says the same."""
+    """Add an entry, or repeat the last entry if it is equal."""
     head = head_of(connection, identity)
     if head is not None and follows(head.body, head.repeats, body):
         connection.execute(
@@ -188,7 +188,7 @@ def append(connection: sqlite3.Connection, identity: int, body: str) -> None:
 
 
 def insert(connection: sqlite3.Connection, identity: int, row: Row) -> None:
-    """Add an entry as it stands."""
+    """Add an entry unchanged."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, *row))
 
 
@@ -202,7 +202,7 @@ RUN = {"run", "step"}
 
 
 class BrokenHistoryError(ValueError):
-    """A history is not what its hashes say, or more than its budget."""
+    """A history does not match its hashes, or exceeds its budget."""
 
 
 def stored(
@@ -210,11 +210,11 @@ def stored(
 ) -> tuple[int, Budget]:
     """Return the identity and the filter of a data set, with some of its reservations or all.
 
-    Its budget is that of the first entry. What was spent of it was computed before and stored, so
-    that a charge need not read the whole history, under a seal with the last entry.
+    The budget is that of the first entry. The spent budget is stored under a seal with the last
+    entry, so that a charge need not read the whole history.
 
     Raises:
-        LedgerError: If it does not belong to the history as it is.
+        LedgerError: If the stored filter does not belong to the history.
         ValueError: If there is no such data set.
     """
     identity = identity_of(connection, dataset)
@@ -233,7 +233,7 @@ def stored(
 
 @contextmanager
 def reporting_damage(dataset: str) -> Iterator[None]:
-    """Say what to do where a file holds what this package does not write."""
+    """Raise `LedgerError` with advice if the file holds what this package does not write."""
     try:
         yield
     except (
@@ -251,7 +251,7 @@ def reporting_damage(dataset: str) -> Iterator[None]:
 
 
 def problems_of(connection: sqlite3.Connection, heads: Collection[str]) -> Iterator[str]:
-    """Yield what is wrong with a ledger, a line each."""
+    """Yield the problems of a ledger, a line each."""
     for (found,) in connection.execute("PRAGMA integrity_check"):
         if found != "ok":
             yield f"damaged file: {found}"
@@ -275,11 +275,11 @@ def problems_of(connection: sqlite3.Connection, heads: Collection[str]) -> Itera
 
 
 def budget_after(rows: Sequence[Row], dataset: str) -> Budget:
-    """Return the filter of a data set with all that its history says was spent.
+    """Return the filter of a data set after all spendings of its history.
 
     Raises:
         BrokenHistoryError: If the hashes are broken, an entry is not as this package writes it, or
-            the filter refuses one.
+            the filter refuses an entry.
     """
     _checked_hashes(rows, ())
     budget, steps = _created(rows[0].body, dataset), dict[str, int]()
@@ -333,7 +333,7 @@ def _fields_of(body: str) -> dict[str, Any]:
 
 
 def _replay(budget: Budget, row: Row, steps: dict[str, int]) -> None:
-    """Spend what an entry says, as it was when it was made."""
+    """Apply an entry to the budget, as when the entry was made."""
     fields = _fields_of(row.body)
     if fields["type"] == "create" or (row.repeats > 1 and fields["type"] != "charge"):
         raise BrokenHistoryError(f"entry {row.number} must not be {fields['type']!r} again")
@@ -350,7 +350,7 @@ def _replay(budget: Budget, row: Row, steps: dict[str, int]) -> None:
 
 
 def _check_step(fields: Mapping[str, Any], row: Row, steps: dict[str, int]) -> None:
-    """Follow the steps of runs."""
+    """Check the step of a charge against its run, and update ``steps``."""
     if "run" in fields:
         run, step = name_of(fields["run"], "run"), uses_of(fields["step"], "step")
         if step != steps.get(run, 0):
@@ -395,7 +395,7 @@ def replayed(lines: Iterable[str]) -> list[tuple[str, list[Row], Budget]]:
     """Return data sets whose histories are whole and within their budgets.
 
     Raises:
-        TypeError, ValueError: If one is not.
+        TypeError, ValueError: If a history is broken or exceeds its budget.
     """
     read = (_read(line) for line in lines if line.strip())
     found = []

@@ -73,14 +73,14 @@ class LedgerError(RuntimeError):
 class Store:
     """A connection of each process to one file, for one thread at a time.
 
-    It is closed before a fork, in parent and child: SQLite keeps the locks of a process by the file
-    and would take those of the parent for the child's.
+    The connection is closed before a fork, in parent and child: SQLite keeps the locks of a process
+    by file, and would take the locks of the parent for those of the child.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], timeout: float, wal: bool, read_only: bool
     ) -> None:
-        self.path = Path(os.path.realpath(path))  # whatever folder is the current one later
+        self.path = Path(os.path.realpath(path))  # independent of the current folder
         self.timeout, self.wal, self.read_only = timeout, wal, read_only
         self._file: tuple[int, int] | None = None
         self._process = os.getpid()
@@ -93,7 +93,7 @@ class Store:
     def changing(
         self, action: Callable[[sqlite3.Connection], Found], *, create: bool = False
     ) -> Found:
-        """Give the file to one writer; at the end all is on the disk, or after an error nothing."""
+        """Run an action as the only writer; then all is on the disk, or after an error nothing."""
         if self.read_only:
             raise LedgerError(
                 f"ledger must be opened without read_only to be written, got {str(self.path)!r}"
@@ -101,11 +101,11 @@ class Store:
         return self._transaction("IMMEDIATE", create, action)
 
     def reading(self, action: Callable[[sqlite3.Connection], Found]) -> Found:
-        """Give the file as it is now."""
+        """Run an action on the file as it is now."""
         return self._transaction("DEFERRED", False, action)
 
     def backup(self, target: str | os.PathLike[str]) -> None:
-        """Write all that is recorded now to a new file, which holds nothing after an error."""
+        """Write all that is recorded to a new file, which is removed after an error."""
         new = Path(os.path.realpath(target))
 
         def write(connection: sqlite3.Connection) -> None:
@@ -134,9 +134,9 @@ class Store:
     def _transaction(
         self, kind: str, create: bool, action: Callable[[sqlite3.Connection], Found]
     ) -> Found:
-        """Do something in a transaction.
+        """Run an action in a transaction.
 
-        No context manager in Python: a signal at the beginning of its __exit__ would leave the
+        This is no context manager: a signal at the beginning of its __exit__ would leave the
         transaction open and the lock held as long as somebody keeps the traceback.
         """
         with self._lock, self._reporting_errors():
@@ -160,8 +160,8 @@ class Store:
                 f"{str(self.path)!r}: open it afterwards"
             )
         if self._connections and self._connections[0].in_transaction:
-            # An interruption left it, or this is a signal handler within a transaction, which then
-            # fails as a whole.
+            # An interruption left the transaction open, or this is a signal handler within it,
+            # which then fails as a whole.
             _close(self._connections)
         if not self._connections:
             self._process = os.getpid()
@@ -232,7 +232,7 @@ class Store:
         connection.execute("PRAGMA foreign_keys = ON")
 
     def _set_journal(self, connection: sqlite3.Connection) -> None:
-        """Choose the journal, and have each commit written through, its folder included."""
+        """Choose the journal, and have each commit written through to the disk, with its folder."""
         wanted = "wal" if self.wal else "delete"
         found = connection.execute("PRAGMA journal_mode").fetchone()[0]
         if found != wanted:
@@ -240,7 +240,7 @@ class Store:
                 found = connection.execute(f"PRAGMA journal_mode = {wanted}").fetchone()[0]
             except sqlite3.OperationalError as error:
                 if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
-                    raise  # others have it open: theirs remains, which is as safe for processes
+                    raise  # others have it open: their journal remains, which is as safe
         if self.wal and found == "delete":
             raise LedgerError(
                 f"ledger must be on a disk of this machine, got {str(self.path)!r}, where SQLite "
@@ -264,10 +264,10 @@ class Store:
 
     @contextmanager
     def _reporting_errors(self) -> Iterator[None]:
-        """Say in words what SQLite says in codes."""
+        """Turn errors of SQLite into `LedgerError`."""
         try:
             yield
-        except MemoryError as error:  # what SQLite says of some damaged files
+        except MemoryError as error:  # SQLite raises it for some damaged files
             raise LedgerError(
                 f"ledger {str(self.path)!r}: it is damaged, or memory is full; nothing was recorded"
             ) from error
@@ -280,8 +280,8 @@ class Store:
 
 _FORKING = freed_by_fork(threading.RLock())
 _OPEN: dict[int, tuple[Any, list[sqlite3.Connection]]] = {}
-"""All that may be open, until it is closed: a store that is gone is only forgotten then."""
-_HELD: list[Any] = []  # while a thread forks
+"""All connections that may be open; a store that is gone is removed once they are closed."""
+_HELD: list[Any] = []  # the locks held while a thread forks
 
 
 def _close(connections: list[sqlite3.Connection]) -> None:
@@ -291,7 +291,7 @@ def _close(connections: list[sqlite3.Connection]) -> None:
 
 
 def _forget(lock: Any, connections: list[sqlite3.Connection]) -> None:
-    """Close unused connections; a thread that forks has closed its own already."""
+    """Close unused connections; a forking thread has closed its connections already."""
     if lock.acquire(blocking=False):
         try:
             _close(connections)
@@ -301,7 +301,7 @@ def _forget(lock: Any, connections: list[sqlite3.Connection]) -> None:
 
 
 def _before_fork() -> None:
-    """Wait for transactions to end, and close; nothing is opened or closed until the fork."""
+    """Wait for transactions to end, then close; nothing is opened or closed until the fork."""
     _FORKING.acquire()
     _HELD.append(_FORKING)
     for lock, connections in list(_OPEN.values()):
@@ -311,7 +311,7 @@ def _before_fork() -> None:
 
 
 def _after_fork() -> None:
-    """Let the threads of the parent go on; the locks of the child are free anyway."""
+    """Free the locks of the parent; those of the child are free anyway."""
     while _HELD:
         _HELD.pop().release()
 

@@ -1,15 +1,15 @@
 """Mechanisms as immutable values with an algebra: ``m * k``, ``m + n``, ``PoissonSampled(m, q)``.
 
-A mechanism says what was released, not what it costs; accountants say that. Equal mechanisms
-compare equal and hash equal, and are written as Python by `repr`, as JSON by `Mechanism.to_json`
-and as a tree of words by `Mechanism.describe`.
+A mechanism says what was released; an accountant says what the release costs. Equal mechanisms
+compare equal and hash equal. `repr` writes a mechanism as Python, `Mechanism.to_json` as JSON and
+`Mechanism.describe` as a tree of words.
 
-Sampling is a node that owns what happens to the sample: several releases on one sample are
+Sampling is a node that holds the mechanisms run on the sample: several releases on one sample are
 ``PoissonSampled(a + b, q)``, while ``PoissonSampled(a, q) + PoissonSampled(b, q)`` draws twice.
 
 Noise is relative to how far the presence of one record moves the query, in the L2 norm for
-Gaussian noise and in the L1 norm for the others. Which data sets are neighbours is said to the
-accountant; a mechanism that holds for some adjacencies only says which.
+Gaussian noise and in the L1 norm for the others. The accountant is told which data sets are
+neighbours; a mechanism that holds only for some adjacencies says for which.
 
 >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 10_000 + Laplace(2.0)
 >>> print(steps.describe())

@@ -16,14 +16,14 @@ from renyi.mechanisms.steps import LARGEST_LOSS, NOTHING, REVEALED, SMALLEST_LOS
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Mechanism):
-    """Gives one of ``choices`` answers: the true one with probability ``p``, each other alike.
+    """Gives one of ``choices`` answers: the true one with probability ``p``, others equally likely.
 
     Any two answers may be those of neighbours, whatever the adjacency.
 
     Args:
-        p: Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. With
-            probability r of a uniform answer and the truth otherwise, p = 1 - r + r/choices.
-        choices: Number of answers, at least 1; a single one is always given.
+        p: Probability of the true answer, in [0, 1]; at 1/choices the answer is uniform. If the
+            answer is uniform with probability r and true otherwise, p = 1 - r + r/choices.
+        choices: Number of answers, at least 1; a single answer is always given.
 
     >>> RandomizedResponse(0.75)
     RandomizedResponse(p=0.75, choices=2)
@@ -92,8 +92,9 @@ class Exponential(Mechanism):
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of losses in an interval of length epsilon.
 
-        It dominates all mechanisms of that range; each delta is reached by one of them, a
-        composition by none: randomized response, of that range too, bounds those from below.
+        The pair dominates all mechanisms of that range. One of them attains each delta, none
+        attains a composition: randomized response, which has that range, bounds compositions from
+        below.
         """
         epsilon = self.epsilon
         if epsilon == 0.0:
@@ -128,14 +129,14 @@ class PermuteAndFlip(Mechanism):
     Args:
         epsilon: The largest privacy loss, in [0, inf].
 
-    The pair is that of Laplace noise of multiplier 1/epsilon. With b = 2 Delta / epsilon, answers
-    of a set S win if M > N, the largest noisy utilities in S and outside. Neighbours change their
-    chance the most if they raise the utilities of S by Delta and lower the others: M - N moves by
-    2 Delta. The hazard rate of one noise is at most 1/b. So is that of the largest of several: it
-    is 1/b times the chance that exactly one is above over that of any. So is that of M - N and of
-    N - M, by the mean over the other. Therefore the chance G(s) that M + s > N has
-    G' <= min(G, 1 - G)/b, with equality for the Laplace distribution: nothing moves G(0) to
-    G(2 Delta) further. Two answers reach that.
+    The pair is that of Laplace noise of multiplier 1/epsilon. Let b = 2 Delta / epsilon, and let M
+    and N be the largest noisy utilities in a set S of answers and outside: S wins if M > N.
+    Neighbours change this chance the most if they raise the utilities of S by Delta and lower the
+    others: M - N moves by 2 Delta. The hazard rate of one noise is at most 1/b. So is that of the
+    largest of several: it is 1/b times the chance that exactly one is above over that of any. So is
+    that of M - N and of N - M, by the mean over the other variable. Therefore the chance G(s) that
+    M + s > N has G' <= min(G, 1 - G)/b, with equality for the Laplace distribution: no other noise
+    moves G(0) to G(2 Delta) further. Two answers attain this.
 
     Source: McKenna, Sheldon 2020, arXiv 2010.12603; Ding and others 2021, arXiv 2105.07260 (it is
     report-noisy-max with exponential noise).

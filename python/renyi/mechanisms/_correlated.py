@@ -1,4 +1,4 @@
-"""Correlated noise: a matrix mechanism as a whole run, and one vector."""
+"""Correlated noise: a whole run of a matrix mechanism, and one vector."""
 
 import math
 from collections.abc import Iterable
@@ -32,26 +32,27 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class MatrixMechanism(Equivalent):
-    """A run with correlated noise: C g + z is released, a row of g the clipped sum of each step.
+    """A run with correlated noise: it releases C g + z, each row of g the clipped sum of a step.
 
-    The whole run is one Gaussian mechanism, of the noise multiplier over the sensitivity of C for
-    the steps in which a record may take part, also where a sum depends on what was released before
+    The whole run is one Gaussian mechanism. Its noise multiplier is divided by the sensitivity of C
+    for the steps in which a record may take part, also if a sum depends on earlier releases
     (Denisov and others 2022, arXiv 2202.08312). A run that ends early is covered, one that goes on
     past the steps of the strategy is not. It holds for "zero_out" and "replace_one" adjacency:
-    adding a record might move others to other steps. Who takes part when must be enforced.
+    adding a record might move others to other steps. The participation must be enforced.
 
-    Under `renyi.matrix.CyclicPoisson` with groups as many as bands, what a record moves in one of
-    its steps shares no row with the others: the run is a `PoissonSampled` Gaussian for each cycle
-    that is begun, of the noise multiplier over the largest norm of a column (Choquette-Choo and
-    others 2023, arXiv 2306.08153, Theorems 4 and 5), for every adjacency: groups are drawn for each
-    record by itself. Where batches are cut, it is a `TruncatedPoissonSampled` one, of records that
-    are replaced. With fewer groups only Monte Carlo estimates are known, and it is refused.
+    Under `renyi.matrix.CyclicPoisson` with at least as many groups as bands, the rows that a record
+    moves in one of its steps are not moved in the others. The run is then a `PoissonSampled`
+    Gaussian for each cycle that is begun, with the noise multiplier over the largest norm of a
+    column (Choquette-Choo and others 2023, arXiv 2306.08153, Theorems 4 and 5), for every
+    adjacency: the group of each record is drawn independently. If batches are cut, it is a
+    `TruncatedPoissonSampled` Gaussian, for replaced records. With fewer groups only Monte Carlo
+    estimates are known, and the run is refused.
 
     Args:
         strategy: The matrix C.
-        noise_multiplier: Standard deviation of z over the clipping norm, in [0, inf]: not yet
-            divided by a sensitivity.
-        participation: In which steps a record may take part; by default in one.
+        noise_multiplier: Standard deviation of z over the clipping norm, in [0, inf], not divided
+            by the sensitivity.
+        participation: The steps in which a record may take part; by default one step.
 
     Raises:
         ValueError: If no bound is known for both together.
@@ -96,22 +97,23 @@ class MatrixMechanism(Equivalent):
     def effective_noise_multiplier(self) -> float:
         """``noise_multiplier`` over the ``sensitivity``, rounded down.
 
-        That of the run as one Gaussian mechanism; under `CyclicPoisson` of every sampled one, under
-        `BallsInBins` if the bins were known.
+        It is the multiplier of the run as one Gaussian mechanism; under `CyclicPoisson` of every
+        sampled Gaussian, under `BallsInBins` of the run if the bins were known.
         """
         return over(self.noise_multiplier, self.sensitivity)
 
     @property
     def released(self) -> Mechanism:
-        """The mechanism it is accounted as, the first that bounds it.
+        """The mechanism that accountants use for the run: the first that bounds it.
 
-        One Gaussian, a sampled one for each cycle, or a Gaussian and an allocation to bins.
+        It is one Gaussian, a sampled Gaussian for each cycle, or a Gaussian and an allocation to
+        bins.
         """
         return self._bounds[0]
 
     @property
     def alternatives(self) -> tuple[Mechanism, ...]:
-        """Other mechanisms that bound it by themselves, of which accountants take the least."""
+        """Other mechanisms that bound the run; accountants take the least of all."""
         return self._bounds[1:]
 
     def _mechanisms_above(self) -> tuple[Mechanism, ...]:
@@ -137,7 +139,7 @@ class MatrixMechanism(Equivalent):
     def attained_pair(
         self, adjacency: Adjacency, direction: DirectionName
     ) -> tuple[Pair, float] | None:
-        """Return the pair of less than what aligned records attain in random bins; else None."""
+        """Return a pair below what aligned records attain in random bins; None without bins."""
         if not isinstance(self.participation, BallsInBins):
             return None
         bins = self.participation.batches
@@ -160,7 +162,7 @@ class MatrixMechanism(Equivalent):
     def check_adjacency(self, adjacency: Adjacency) -> None:
         """Raise `UnsupportedMechanismError` unless it holds for an adjacency.
 
-        It does for every one where each record is put into a group or bin by itself.
+        It holds for every adjacency if the group or bin of each record is drawn independently.
         """
         scheme = self.participation
         alone = isinstance(scheme, CyclicPoisson) and scheme.batch_limit is None
@@ -168,7 +170,7 @@ class MatrixMechanism(Equivalent):
             Mechanism.check_adjacency(self, adjacency)  # a class with slots has no super()
 
 
-MOST_RELEASES = 32  # that are correlated: what their covariance costs is computed exactly
+MOST_RELEASES = 32  # values of one vector: their cost is computed exactly from the covariance
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -179,11 +181,11 @@ class CorrelatedGaussian(Equivalent):
     (v^T covariance^-1 v)^(1/2) of a vector v by which one record may move the result.
 
     Args:
-        covariance (array_like of float, shape (n, n)): Of the noise, n in [1, 32]; symmetric and
-            positive definite, exactly.
-        moves (array_like of float, shape (k, n)): Vectors. What the presence of one record moves
-            the result by must lie in the convex hull of these and their negatives, which is where
-            the norm is largest at one of them.
+        covariance (array_like of float, shape (n, n)): The covariance of the noise, n in [1, 32];
+            symmetric and positive definite, exactly.
+        moves (array_like of float, shape (k, n)): Vectors. The presence of one record must move the
+            result by a vector in the convex hull of these and their negatives. The norm is largest
+            at one of them.
 
     Two sums that a record moves by at most 1 each, in either direction:
 
@@ -233,7 +235,7 @@ class CorrelatedGaussian(Equivalent):
         square = _largest_norm(self.covariance, self.moves)
         if square == 0:
             return Gaussian(math.inf)
-        if not 1e-300 < square < 1e300:  # less noise than it has: none, or so much
+        if not 1e-300 < square < 1e300:  # less noise than there is: none, or 1e150
             return Gaussian(1e150 if square < 1 else 0.0)
         noise = 1.0 / math.sqrt(square)
         while noise and Fraction(noise) ** 2 * square > 1:

@@ -30,34 +30,34 @@ from renyi.mechanisms.steps import NOTHING, REPLACE, CountedSteps, one_release
 Array = npt.NDArray[np.float64]
 
 MOST_PICKS = 10_000
-MOST_STEPS = 10**6  # of an allocation of other than Gaussian noise
-SMALLEST_NOISE, LARGEST_NOISE = 0.05, 1e4  # of an allocation that has a curve of its own
+MOST_STEPS = 10**6  # the most of an allocation with other than Gaussian noise
+SMALLEST_NOISE, LARGEST_NOISE = 0.05, 1e4  # the range in which an allocation has its own curve
 
 
 @dataclass(frozen=True, slots=True)
 class RandomAllocation(Sampling):
     """Runs a mechanism at each of several steps, every record in one of them, drawn uniformly.
 
-    Also called balls in bins; with ``picks`` above 1, every record in a uniform subset of so many
-    steps: balanced iteration, k of t. Records choose independently of each other; batches are
-    random and secret, their number is public. Every use is an epoch for which all choose anew:
-    where they keep their choice, `FixedAllocation`.
+    The scheme is also called balls in bins. With ``picks`` above 1, every record is in a uniform
+    subset of so many steps: balanced iteration, k of t. Records choose independently; the batches
+    are random and secret, their number is public. Every use is an epoch with new choices; if
+    records keep their choice, use `FixedAllocation`.
 
     Args:
-        mechanism: What is done with the records of a step. Sampling for which the size of the data
-            is public cannot stand inside. Any other may: ``RandomAllocation(PoissonSampled(m, q),
-            b)`` are b rounds of cyclic Poisson sampling, the group of a record secret.
-        steps: At least 1; up to 1,000,000 accountants take for all mechanisms, beyond for Gaussian
-            noise.
-        picks: Steps that a record takes part in, in [1, steps].
+        mechanism: The mechanism run on the records of a step, but no sampling for which the size of
+            the data is public. Other sampling is allowed: ``RandomAllocation(PoissonSampled(m, q),
+            b)`` is b rounds of cyclic Poisson sampling, the group of a record secret.
+        steps: At least 1. Up to 1,000,000 steps accountants take every mechanism, beyond that
+            Gaussian noise.
+        picks: The number of steps that a record takes part in, in [1, steps].
 
-    For "add_remove" and "zero_out" adjacency and one pick the pair that dominates is known, and
-    attained by Gaussian noise; of other noise `PLDAccountant` follows it to a relative width of
-    about 0.001 in delta, 0.01 where that is small. For more picks it encloses with what the
-    publication of a random split of the steps into as many blocks would cost, and with what an
-    observer of a single statistic sees.
-    Where records are replaced no largest pair is known, and the bracket reaches from removal to the
-    removal of one record and the addition of another, or to all steps of a record published.
+    For "add_remove" and "zero_out" adjacency and one pick the dominating pair is known, and
+    Gaussian noise attains it. For other noise `PLDAccountant` follows the pair to a relative width
+    of about 0.001 in delta, 0.01 where delta is small. For more picks the upper end is the cost of
+    publishing a random split of the steps into as many blocks, and the lower end is what an
+    observer of a single statistic sees. If records are replaced no largest pair is known. The
+    bracket reaches from removal to the removal of one record and the addition of another, or to the
+    publication of all steps of a record.
 
     Source: Feldman, Shenfeld 2025, arXiv 2502.08202, and Chua et al. 2024, arXiv 2412.16802 (the
     pair that dominates, the split into blocks).
@@ -95,9 +95,9 @@ class RandomAllocation(Sampling):
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of the mean of all choices of steps against no record.
 
-        It dominates every way to use earlier steps, in both directions. Of replaced records no
-        largest pair is known: publishing the steps leaves the mechanism itself, and a record
-        replaced by one that contributes nothing is removed.
+        The pair dominates every way to use earlier steps, in both directions. For replaced records
+        no largest pair is known: publishing the steps gives the upper pair, the mechanism itself,
+        and a record replaced by one that contributes nothing gives the lower pair, a removal.
         """
         base, steps, picks = self.mechanism, self.steps, self.picks
         if picks == steps:
@@ -118,7 +118,7 @@ class RandomAllocation(Sampling):
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
         base, steps, picks = self.mechanism, self.steps, self.picks
-        if picks == steps or adjacency == REPLACE:  # the steps of a record published
+        if picks == steps or adjacency == REPLACE:  # as if the steps of a record were published
             return curve_of(base * picks, adjacency)
         if picks > 1:
             blocks = ((RandomAllocation(base, length), count) for length, count in _blocks(self))
@@ -132,20 +132,20 @@ class RandomAllocation(Sampling):
         return whole if known is None else known.smaller(whole)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return the loss of as many uses as picks: every choice of steps may attain it."""
+        """Return the loss of ``picks`` uses: every choice of steps may attain it."""
         loss = None if adjacency == REPLACE else self.mechanism.largest_loss(adjacency, direction)
         return None if loss is None else self.picks * loss
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """Those of the mechanism at every step, if a record takes part in all."""
+        """The releases of the mechanism at every step, if a record takes part in all steps."""
         if self.picks == self.steps:
             return (self.mechanism * self.steps).releases
         return ((self, 1),)
 
     @property
     def gaussian_steps(self) -> CountedSteps | None:
-        """Those of the mechanism at every step, if a record takes part in all."""
+        """The steps of the mechanism at every step, if a record takes part in all steps."""
         if self.picks == self.steps:
             return (self.mechanism * self.steps).gaussian_steps
         return None
@@ -163,16 +163,16 @@ class RandomAllocation(Sampling):
 class FixedAllocation(Sampling, Equivalent):
     """Runs epochs of steps, every record at the same, randomly drawn step of each epoch.
 
-    Balls in bins that are drawn once: records are put into groups, uniformly and independently of
-    each other, which have their turn one after the other. What is released of a record is one step
-    of `RandomAllocation` in which the mechanism is used ``epochs`` times: far more than where
-    records choose anew for every epoch. With a Poisson sample of the group as mechanism this is
-    cyclic Poisson sampling whose groups are secret.
+    The scheme is balls in bins, drawn once: each record is put into a group, uniformly and
+    independently, and the groups take turns. The release of a record is one step of
+    `RandomAllocation` in which the mechanism is used ``epochs`` times. It reveals far more than new
+    choices for every epoch. With a Poisson sample of the group as mechanism this is cyclic Poisson
+    sampling with secret groups.
 
     Args:
-        mechanism: What is done with the records of a step, as for `RandomAllocation`.
-        steps: Of an epoch, at least 1: the number of groups.
-        epochs: How often each group has its turn, at least 1.
+        mechanism: The mechanism run on the records of a step, as for `RandomAllocation`.
+        steps: The number of steps of an epoch, at least 1, which is the number of groups.
+        epochs: The number of turns of each group, at least 1.
 
     Source: Feldman, Shenfeld 2025, arXiv 2502.08202 (the pair of an epoch, for adaptive steps too).
 
@@ -210,15 +210,14 @@ class FixedAllocation(Sampling, Equivalent):
 class ShuffledBatches(Sampling):
     """Runs a mechanism on each of the disjoint batches of one epoch over shuffled data.
 
-    A record takes part in one batch, so the epoch costs at most one use of the mechanism, and just
-    that for an observer who knows the order. What the secrecy of the order gains is not known: the
-    upper ends that accountants report do not count on it, and the lower ends of `PLDAccountant` are
-    what an attack on the order proves for Gaussian noise. It may cost far more than Poisson
-    sampling.
-    Holds for "zero_out" and "replace_one" adjacency: adding a record would move others.
+    A record takes part in one batch, so the epoch costs at most one use of the mechanism, and
+    exactly one for an observer who knows the order. The gain from a secret order is not known: the
+    upper ends of accountants do not count on it, and the lower ends of `PLDAccountant` are what an
+    attack on the order proves for Gaussian noise. An epoch may cost far more than Poisson sampling.
+    It holds for "zero_out" and "replace_one" adjacency: adding a record would move others.
 
     Args:
-        mechanism: What is done with a batch.
+        mechanism: The mechanism run on a batch.
         batches: Number of batches, at least 1.
 
     Source: Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2403.17673 (the attack,
@@ -246,14 +245,14 @@ class ShuffledBatches(Sampling):
         set_integers(self, batches=1)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
-        return pair_of(self.mechanism, adjacency, direction)  # the order published
+        return pair_of(self.mechanism, adjacency, direction)  # as if the order were published
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
         return curve_of(self.mechanism, adjacency)
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """Those of one batch, as every record is in one."""
+        """The releases of one batch, as every record is in one batch."""
         return self.mechanism.releases
 
     def attained_pair(self, adjacency: Adjacency, direction: DirectionName) -> tuple[Pair, float]:
@@ -262,9 +261,9 @@ class ShuffledBatches(Sampling):
 
 
 def _noise_within_domain(mechanism: Mechanism) -> float | None:
-    """Return the noise of the one Gaussian release that a mechanism is.
+    """Return the noise of a mechanism that is one Gaussian release.
 
-    None: it is none, or beyond the domain of the engine for allocations.
+    None: it is not one, or its noise is outside the engine's domain for allocations.
     """
     steps = mechanism.gaussian_steps
     release = None if steps is None else one_release(steps)
@@ -316,16 +315,17 @@ def _pairs_of_picks(mechanism: RandomAllocation, adjacency: Adjacency) -> tuple[
 # Rényi divergences of one epoch of random allocation at real orders, from atoms above its law.
 #
 # The pair of atoms (src/renyi/curve/allocation_pair.hpp) has a curve above that of the epoch up to
-# the last atom, so that expectations of convex functions of the likelihood ratio r under Q,
-# continued along tangents beyond the first and last atoms r_0, r_n, are not above those of the
-# atoms. What is beyond, by Cauchy and Schwarz,
+# the last atom. Take a convex function of the likelihood ratio r and continue it along tangents
+# beyond the first and last atoms r_0, r_n: its expectation under Q is not above that of the atoms.
+# The rest, beyond these atoms, is bounded by Cauchy and Schwarz,
 #
 #     E_Q[r^a; r > r_n] <= (E_Q r^(2a-1) P(r > r_n))^(1/2),
 #     E_Q[r^-b; r < r_0] <= (E_Q r^(-2b) Q(r < r_0))^(1/2),
 #     E_Q r^(-2b) <= e^(b/s^2 + 2 b^2/(t s^2)),
 #
-# with the divergences at whole orders for the first (s the noise, t the steps), and masses from the
-# slopes of the curve: Q(r > r_n) <= q_n + H_n/(r_n - r_(n-1)), H_n the mass beyond.
+# with the divergences at whole orders for the first (s is the noise, t the number of steps). The
+# masses follow from the slopes of the curve: Q(r > r_n) <= q_n + H_n/(r_n - r_(n-1)), H_n the mass
+# beyond.
 
 ORDERS = 1.0 + np.geomspace(1e-3, 255.0, 240)
 ROUNDING = 2.0**-49  # relative, of each part of a term
@@ -334,7 +334,7 @@ SLACK = 1e-12  # relative, of sums of positive terms
 
 @lru_cache(maxsize=64)
 def _curve_of_atoms(pair: Pair, noise: float, steps: int) -> RenyiCurve:
-    """Return the curve of the larger direction, nowhere above that known at whole orders."""
+    """Return the curve of the larger direction, at most the one known at whole orders."""
     whole = RenyiCurve.random_allocation(noise, steps)
     losses, _, masses = pair.atoms()
     if losses.size < 3:
@@ -370,7 +370,7 @@ def _moment(
     mass_beyond = beyond + last * (masses[-1] + beyond / (last - before))
     log_tail = 0.5 * (whole.log_moment(2.0 * order - 1.0)[1] + math.log(max(mass_beyond, 1e-300)))
     slope = order * last ** (order - 1.0) if order * losses[-1] < 700.0 else math.inf
-    # Of the atoms r sums up to 1 - beyond: the tangent's slope less the order times that.
+    # Over the atoms, r sums up to 1 - beyond: the tangent's slope less the order times beyond.
     remove = float(masses @ up) + (slope - order) * beyond + null * (order - 1.0)
     remove += math.exp(log_tail) if log_tail < 700.0 else math.inf
     lost = null * second / (second - first) + masses[0]
@@ -386,18 +386,18 @@ def _moment(
 # A lower bound for an epoch in which a record takes part in k of t steps, drawn at random.
 #
 # A statistic of all steps reveals no more than the steps (post-processing). The statistic is the
-# sum over the steps of log(1 + k/t (r - 1)), r the likelihood ratio of a step with the record to
-# one without. Each term is rounded at random to one of the two lattice points around it, keeping
-# its mean, and the sum is taken modulo the length of the lattice. The order of the steps does not
-# matter: with the record it is the sum of k steps with and t - k without. For a record that takes
-# part by coins of rate k/t the statistic would be sufficient.
+# sum over the steps of log(1 + k/t (r - 1)), where r is the likelihood ratio of a step with the
+# record to one without. Each term is rounded at random to one of the two lattice points around it,
+# keeping its mean, and the sum is taken modulo the length of the lattice. The order of the steps
+# does not matter: with the record, the statistic is the sum of k steps with it and t - k without.
+# For a record that takes part by coins of rate k/t the statistic would be sufficient.
 
 MOST_POINTS = 2**14
 FARTHEST = 40.0  # larger losses of a step, of either sign, are merged
-CUTS = 4000  # cells of losses
-PER_DEVIATION = 200.0  # lattice points, of the sum
-LEAST_PER_STEP = 4.0  # and of a step
-REACH, LEAST_REACH = 32.0, 16.0  # deviations of the sum that the lattice spans
+CUTS = 4000  # the number of cells of losses
+PER_DEVIATION = 200.0  # lattice points per standard deviation of the sum
+LEAST_PER_STEP = 4.0  # lattice points per standard deviation of one step
+REACH, LEAST_REACH = 32.0, 16.0  # standard deviations of the sum that the lattice spans
 UNIT = 2.0**-53
 NULL_ERROR = 2.0**-45
 LEAST = 1e-200  # smaller masses, which may have underflowed, are dropped
@@ -406,10 +406,10 @@ LEAST = 1e-200  # smaller masses, which may have underflowed, are dropped
 def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
     """Return pairs that an epoch of picks < steps dominates, one for each direction.
 
-    With the record against without it, and without against with.
+    The first is the law with the record against the law without it, the second the reverse.
 
     Args:
-        base: Of a step with the record against without; its lower side is used.
+        base: The pair of a step with the record against without; its lower side is used.
     """
     cuts = np.linspace(-FARTHEST, FARTHEST, CUTS)
     rows, (infinite, _), (null, most_null) = base.spans(cuts, lower=True)
@@ -433,7 +433,8 @@ def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
     laws = [_rounded(place, masses, points) for masses in (present, absent)]
     p = _convolved(_power(laws[0], picks), _power(laws[1], steps - picks))
     q = _power(laws[1], steps)
-    # Of sums of positive terms: what the masses had, and one rounding a term of every convolution.
+    # Sums of positive terms have the error of the masses, and one rounding per term of a
+    # convolution.
     kept = (present > 0.0) | (absent > 0.0)
     error = steps * (float(mass_error[kept].max()) + UNIT * (2.0 * points + rows.shape[0] + 8.0))
     if not error < 0.01:
@@ -447,7 +448,7 @@ def _pairs_below(base: Pair, steps: int, picks: int) -> tuple[Pair, Pair]:
 
 
 def _rounded(place: Array, masses: Array, points: int) -> Array:
-    """Return the masses at the points around each place, modulo their number."""
+    """Return the masses at the lattice points around each place, modulo ``points``."""
     below = np.floor(place)
     share = place - below
     index = below.astype(np.int64)
@@ -465,7 +466,7 @@ def _convolved(a: Array, b: Array) -> Array:
 
 
 def _power(law: Array, count: int) -> Array:
-    """Return the law of a sum of so many."""
+    """Return the law of a sum of ``count`` terms."""
     found = np.zeros_like(law)
     found[0] = 1.0
     while count:
@@ -479,16 +480,16 @@ def _power(law: Array, count: int) -> Array:
 
 # A lower bound for shuffled batches: pairs of actual neighbouring data sets.
 #
-# All other records contribute -1 to their batch, the one that differs 1. Up to the mean that both
-# share, the outputs are then the mean over the batches i of
+# The record that differs contributes 1 to its batch, all other records contribute -1. Up to the
+# mean that both share, the outputs are then the mean over the batches i of
 #
-# * N(2 e_i) against N(0), where the record is replaced by one that contributes -1 like the others:
+# * N(2 e_i) against N(0), if the record is replaced by one that contributes -1 like the others:
 #   random allocation with half the noise;
-# * N(2 e_i) against N(e_i), where it is replaced by one that contributes nothing. Post-processed to
-#   the largest output, in cells (Chua et al. 2024, arXiv 2403.17673 and 2411.04205).
+# * N(2 e_i) against N(e_i), if it is replaced by one that contributes nothing. The outputs are
+#   post-processed to the cell of the largest (Chua et al. 2024, arXiv 2403.17673 and 2411.04205).
 
 CELLS = 800
-CELL_REACH = 9.0  # deviations
+CELL_REACH = 9.0  # in standard deviations
 CELL_ERROR = 1e-11  # relative, of the masses of cells
 MOST_BATCHES = 10**6
 
@@ -520,7 +521,7 @@ def _largest_output(noise: float, batches: int) -> Pair:
 
 
 def _cells(cuts: Array, noise: float, batches: int, moved: float) -> Array:
-    """Return the masses between the cuts, and beyond; cells known badly hold nothing."""
+    """Return the masses between the cuts, and beyond; inaccurate cells count as 0."""
     logs = np.array(
         [
             _log_normal_cdf((c - moved) / noise) + (batches - 1) * _log_normal_cdf(c / noise)
@@ -530,7 +531,7 @@ def _cells(cuts: Array, noise: float, batches: int, moved: float) -> Array:
     below, above = np.exp(logs), -np.expm1(logs)
     inner = np.where(above[:-1] < 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
     size = np.where(above[:-1] < 0.5, above[:-1], below[1:])
-    # Each cdf to 16u of its logarithm and itself.
+    # Each cdf has an error of 16u of its logarithm and of itself.
     error = 2.0**-49 * (1.0 + np.abs(logs[1:])) * size
     inner = np.where(inner * CELL_ERROR > error, inner, 0.0)
     return np.concatenate([[below[0]], inner, [above[-1]]])

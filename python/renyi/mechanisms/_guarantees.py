@@ -1,6 +1,6 @@
-"""Mechanisms of which a guarantee is stated, for the adjacency of the accountant: numbers or pairs.
+"""Mechanisms given by a guarantee, numbers or pairs, for the adjacency of the accountant.
 
-Each is as private as any mechanism with the guarantee is at least.
+Each stands for every mechanism with the guarantee, and has the privacy that all of them have.
 """
 
 import math
@@ -82,7 +82,7 @@ class ApproxDP(Mechanism):
     def without_failure(self) -> tuple[Mechanism, float]:
         """Return pure privacy of ``epsilon``, and ``delta`` as the probability of a failure.
 
-        It is no more private (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776).
+        This is no more private than the mechanism (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776).
         """
         return PureDP(self.epsilon), self.delta
 
@@ -129,10 +129,10 @@ ORDER = Range(1.0, math.inf, "()")
 
 
 def _default_orders() -> tuple[float, ...]:
-    """Return 1 + 2^(k/16) from about 1.001 to 131,073, to whole numbers above 64, and 2 .. 64.
+    """Return 1 + 2^(k/16) from about 1.001 to 131,073, whole numbers above 64, and 2 .. 64.
 
-    Between neighbours a straight line of (alpha - 1) D_alpha, D_alpha = rho alpha, lies above the
-    curve by less than 0.1 %; bounds for samples want whole orders.
+    Between neighbouring orders the chord of (alpha - 1) D_alpha, D_alpha = rho alpha, lies above
+    the curve by less than 0.1 %. Bounds for samples need whole orders.
     """
     steps = [1.0 + 2.0 ** (k / 16) for k in range(-160, 273)]
     steps = [order if order <= 64.0 else float(round(order)) for order in steps]
@@ -150,11 +150,11 @@ class RDPCurve(Mechanism):
         orders: Distinct orders in (1, inf), sorted when stored. None: a grid of 490 orders between
             1.001 and 131,073, all whole numbers up to 64 among them.
         rdp: As many numbers in [0, inf], for the accountant's adjacency; or a function of one
-            order, called once for each here. Where it raises OverflowError the number is infinity.
+            order, called once for each order. If it raises OverflowError the number is infinity.
 
     A table is an upper bound: it may jump and need not be convex. (alpha - 1) D_alpha is convex in
-    alpha and 0 at 1, so between orders the table bounds it by straight lines; beyond the largest
-    order it says nothing.
+    alpha and 0 at 1, so straight lines bound it between orders. Beyond the largest order there is
+    no bound.
 
     >>> RDPCurve([8, 2, 4], [4.0, 1.0, 2.0])
     RDPCurve(orders=(2.0, 4.0, 8.0), rdp=(1.0, 2.0, 4.0))
@@ -246,7 +246,7 @@ class PrivacyLoss(Mechanism):
         require_pair(self.add, "add")
 
     def loss(self, remove: bool) -> DominatingPair:
-        """Return the distribution of one direction."""
+        """Return the pair of one direction."""
         if remove or self.add is None:
             return self.remove
         return self.add

@@ -1,8 +1,8 @@
 """Additive noise: Gaussian, Laplace, Gumbel, staircase, and noise on whole numbers.
 
-Noise is as large beside what a record moves as the class says; replacing a record moves a query
-twice as far as removing it. Noise that is so small or large that a pair has no losses that doubles
-hold is bracketed by pairs on either side.
+Noise is relative to how far a record moves the query, as each class says; replacing a record moves
+a query twice as far as removing it. If noise is so small or so large that doubles cannot hold the
+losses of its pair, pairs on either side bracket it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from renyi.mechanisms.steps import (
     step_pair,
 )
 
-SUM_TOLERANCE = 1e-12  # of probabilities
-MOST_LOSSES = 2**20  # of noise on integers
-MOST_ATOMS = 2**16  # of a Rényi curve
+SUM_TOLERANCE = 1e-12  # of the sum of probabilities
+MOST_LOSSES = 2**20  # the most of a pair of noise on integers
+MOST_ATOMS = 2**16  # the most of a Rényi curve
 WHOLE_ORDERS = np.unique(np.rint(np.geomspace(2.0, 1e6, 400)))
 
 L2 = "the L2 norm that one record contributes at most, which is enforced"
@@ -57,7 +57,7 @@ INTEGER = "on an integer, moved by one record by at most the stated sensitivity,
 
 
 def laplace_pair(scale: float) -> Pair:
-    """Return the pair of Laplace noise of this scale over the shift, scale in [0, inf]."""
+    """Return the pair of Laplace noise; ``scale`` in [0, inf] is relative to the shift."""
     if scale == 0.0:
         return REVEALED
     if scale < 1.0 / LARGEST_LOSS:
@@ -70,7 +70,7 @@ def laplace_pair(scale: float) -> Pair:
 
 
 def noise_of_group(noise: float, size: int) -> float:
-    """Return noise beside what a group moves, rounded down: ``size`` times as far as a record."""
+    """Return the noise relative to a group, which moves ``size`` times as far, rounded down."""
     ratio = noise / size
     return ratio if ratio in (0.0, math.inf) else math.nextafter(ratio, 0.0)
 
@@ -83,7 +83,7 @@ def _quotient(shift: int, noise: float) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class _ScaledNoise(Mechanism):
-    """Noise by its scale over what one record moves the query."""
+    """Noise given by its scale over the distance that one record moves the query."""
 
     dominates_removal = True
     permitted: ClassVar[Range] = POSITIVE
@@ -131,14 +131,14 @@ class Gaussian(_ScaledNoise):
 class GaussianMixture(Mechanism):
     """Adds Gaussian noise to a query that a record moves by a random amount.
 
-    A user whose records are sampled one by one moves the sum by as many as were drawn.
+    A user whose records are sampled one by one moves the sum by the number of records drawn.
 
     Args:
         noise_multiplier: Standard deviation of the noise, in the unit of ``sensitivities``, in (0,
             inf].
-        sensitivities: How far the query may move in the L2 norm, each in [0, inf).
-        probabilities: With which probability, as many as ``sensitivities``, each in [0, 1], of sum
-            1 within 1e-12.
+        sensitivities: The distances that the query may move in the L2 norm, each in [0, inf).
+        probabilities: The probability of each of ``sensitivities``, in [0, 1]; their sum is 1
+            within 1e-12.
 
     >>> print(GaussianMixture(2.0, [0, 1, 2], [0.81, 0.18, 0.01]).describe())
     Gaussian noise, multiplier 2, of sensitivity 0 (0.81), 1 (0.18), 2 (0.01)
@@ -238,9 +238,9 @@ class Gumbel(_ScaledNoise):
         noise_multiplier (float): Scale b of the distribution function exp(-e^(-x/b)) over the
             sensitivity, in (0, inf].
 
-    `PLDAccountant` is exact for one use. Its bracket of several reaches from a record that always
-    moves the query the same way to a pair above both ways, which no neighbours have: 9.04 to 9.34
-    for 16 uses of standard deviation 4 at delta 1e-5, where 9.069 is reached by adaptive choices.
+    `PLDAccountant` is exact for one use. For several uses its bracket reaches from a record that
+    always moves the query the same way to a pair above both ways, which no neighbours have: 9.04 to
+    9.34 for 16 uses of standard deviation 4 at delta 1e-5, where adaptive choices reach 9.069.
 
     Source: Gil, Alajaji, Linder 2013, Information Sciences 249 (Rényi divergences in closed form).
 
@@ -261,8 +261,8 @@ class Gumbel(_ScaledNoise):
         r = 1/(e^t - 1) and the profiles H of (P, Q) and G of (Q, P), d(G - H)/dE at E = e^s is
         1 - e^(-r (t-s)) - e^(-(r+1)(t+s)) for s in [0, t]: concave in s, positive at 0 since
         e^(rt) > 1 + e^-t, negative at t. So G - H, 0 at s = 0, rises and then falls to
-        G(t) - H(t) = G(t) > 0, and beyond t H vanishes. From below: noise moved one way. One use
-        attains the splice; several do not, even where each way is chosen by what was released.
+        G(t) - H(t) = G(t) > 0, and beyond t H vanishes. The lower pair is noise moved one way. One
+        use attains the splice; several do not, even if the way depends on earlier releases.
         """
         scale = self.noise_multiplier / distance(adjacency)
         if scale == 0.0:
@@ -275,7 +275,7 @@ class Gumbel(_ScaledNoise):
         return Pair.spliced(reverse, 1.0, reverse if scale <= 1e9 else NOTHING)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return the curve of noise moved one way, the same for both ways."""
+        """Return the curve of noise moved one way, which is the same for both ways."""
         if math.isinf(self.noise_multiplier):
             return RenyiCurve.linear(0.0)
         scale = min(self.noise_multiplier / distance(adjacency), 1.0 / SMALLEST_LOSS)
@@ -297,7 +297,7 @@ class Staircase(Mechanism):
 
     Args:
         epsilon: The largest privacy loss, in [0, 500].
-        gamma: Where the first step is, in [0, 1]. The mean of |x| is least at 1/(1 +
+        gamma: The place of the first step, in [0, 1]. The mean of |x| is least at 1/(1 +
             e^(epsilon/2)).
 
     Source: Geng, Viswanath 2014, arXiv 1212.1186, Theorem 3.
@@ -320,8 +320,9 @@ class Staircase(Mechanism):
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of a query moved by 1.
 
-        Less far, the losses are the same three, and the larger one has the mass TV/(1 - e^-epsilon)
-        of the total variation of the shift, which rises with it for noise that falls on both sides.
+        For a smaller shift the losses are the same three, and the largest has mass
+        TV/(1 - e^-epsilon), where TV is the total variation of the shift. TV rises with the shift
+        for noise that falls on both sides.
         """
         if self.epsilon == 0.0:
             return NOTHING
@@ -336,7 +337,7 @@ class Staircase(Mechanism):
 
 @dataclass(frozen=True, slots=True)
 class _IntegerNoise(Mechanism):
-    """Noise of one parameter on an integer, and how far a record moves that."""
+    """Noise with one parameter on an integer, and the distance that a record moves it."""
 
     symmetric = True
     dominates_removal = True
@@ -356,7 +357,7 @@ class DiscreteGaussian(_IntegerNoise):
     """Adds discrete Gaussian noise, of mass ∝ e^(-x^2 / (2 sigma^2)), to an integer.
 
     Args:
-        sigma: In (0, inf); close to the standard deviation where it is not small.
+        sigma: In (0, inf); close to the standard deviation unless it is small.
         sensitivity: How far the presence of one record moves the integer, at least 1.
 
     Source: Canonne, Kamath, Steinke 2020, arXiv 2004.00010.
@@ -380,7 +381,8 @@ class DiscreteGaussian(_IntegerNoise):
         return Pair.discrete_gaussian(self.sigma, shift)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        # Canonne, Kamath, Steinke 2020, Proposition 5: no more than continuous noise.
+        # Canonne, Kamath, Steinke 2020, Proposition 5: the curve is at most that of continuous
+        # noise.
         return gaussian_curve(self.sigma / self.sensitivity, adjacency)
 
     def for_group(self, size: int) -> DiscreteGaussian:
@@ -392,8 +394,8 @@ class DiscreteGaussian(_IntegerNoise):
 class MultivariateDiscreteGaussian(_ScaledNoise):
     """Adds discrete Gaussian noise to every entry of a vector of integers, as sums on a grid are.
 
-    It is known by the L2 sensitivity alone, of which many integer vectors are possible and none is
-    known to dominate the others: for one integer `DiscreteGaussian` says more.
+    Only its L2 sensitivity is known. Many integer vectors have it and none is known to dominate the
+    others; for one integer, `DiscreteGaussian` is tighter.
 
     Args:
         noise_multiplier (float): sigma, see `DiscreteGaussian`, over the L2 sensitivity, in (0,
@@ -412,9 +414,9 @@ class MultivariateDiscreteGaussian(_ScaledNoise):
     """There is a pair for every integer vector D that a record may add, and x -> D - x swaps it.
 
     At whole orders its moments are those of continuous noise: the sum of
-    exp(-|x - k D|^2/(2 sigma^2)) over the integer vectors x is the same for every whole k. They
-    rise with |D|, between whole orders their logarithm is convex, so that the largest |D| bounds
-    all.
+    exp(-|x - k D|^2/(2 sigma^2)) over the integer vectors x is the same for every whole k. The
+    moments rise with |D|, and their logarithm is convex between whole orders: the largest |D|
+    bounds all.
     """
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
@@ -425,7 +427,7 @@ class MultivariateDiscreteGaussian(_ScaledNoise):
         )
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        # Each entry by the Proposition 5 above; the squares of the shifts add up.
+        # Proposition 5, as above, bounds each entry; the squares of the shifts add up.
         return gaussian_curve(self.noise_multiplier, adjacency)
 
 
@@ -476,7 +478,7 @@ class DiscreteLaplace(_IntegerNoise):
 class Skellam(_IntegerNoise):
     """Adds the difference of two Poisson variables of mean variance/2 each to an integer.
 
-    Sums of such noise are such noise: what each of many clients adds has the law of one.
+    The sum of Skellam noise is Skellam noise: the noise of many clients has the law of one.
 
     Args:
         variance: In (0, inf).
@@ -496,7 +498,7 @@ class Skellam(_IntegerNoise):
     sensitivity: int = 1
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
-        """Return the pair of the largest shift, which dominates: masses fall on both sides."""
+        """Return the pair of the largest shift. It dominates, as masses fall on both sides."""
         shift, variance = distance(adjacency) * self.sensitivity, self.variance
         if variance < 0.01 or shift > 1000.0 * math.sqrt(variance):
             return Pair.bracketed(REVEALED, NOTHING)
@@ -505,8 +507,8 @@ class Skellam(_IntegerNoise):
         return Pair.skellam(variance, shift)
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        # Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5, of whole orders and with both
-        # sensitivities equal; between them K lies below its chords.
+        # Agarwal, Kairouz, Liu 2021, arXiv 2110.04995, Theorem 3.5, at whole orders and with both
+        # sensitivities equal; between whole orders K lies below its chords.
         orders = WHOLE_ORDERS
         shift = float(self.sensitivity * distance(adjacency))
         ratio = shift / self.variance

@@ -1,8 +1,8 @@
 """Local randomizers, and the laws of their reports for the shuffle model.
 
-All are eps0-private by themselves: with the exact e^epsilon of the double that is given. A report
-is described by as few types as tell both inputs of one user, and that of all others, apart; types
-of one likelihood ratio are merged, which loses nothing.
+Each randomizer is eps0-private by itself, with the exact e^epsilon of the double that is given. The
+types of a report are as few as distinguish both inputs of one user, and the input of all others.
+Types with the same likelihood ratio are merged, which loses nothing.
 """
 
 import math
@@ -26,20 +26,20 @@ from renyi.mechanisms._shuffled_sum import ETA, Reports
 Array = npt.NDArray[np.float64]
 
 EPSILON = Range(0.0, 30.0, "(]")  # of a randomizer
-CELLS = 16  # of the density of Laplace noise, on either side
+CELLS = 16  # the cells of the density of Laplace noise, on either side
 MOST_INPUTS = 64  # of a table
 DOWN = 1.0 - 4.0 * ETA
 
 
 class Laws(NamedTuple):
-    """Reports whose profile bounds that of the shuffled ones, and those of some data sets."""
+    """Reports whose profiles bound the shuffled profile: above, and below by data sets."""
 
     upper: list[Reports]
     lower: list[Reports]
 
 
 class LocalRandomizer(ABC):
-    """Base of the randomizers that are no mechanism by themselves: immutable values."""
+    """Base of the randomizers that are not mechanisms: immutable values."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class LocalRandomizer(ABC):
 
 
 class _Private(LocalRandomizer):
-    """One with an ``epsilon``."""
+    """A randomizer with an ``epsilon``."""
 
     __slots__ = ()
     epsilon: float
@@ -70,7 +70,7 @@ class _Private(LocalRandomizer):
 
 @dataclass(frozen=True, slots=True)
 class HadamardResponse(_Private):
-    """One of K columns, those that are +1 in the input's row of a Hadamard matrix more likely.
+    """Sends one of K columns; those with +1 in the input's row of a Hadamard matrix are likelier.
 
     K is the least power of 2 above ``choices``; input x has row x + 1 of Sylvester's matrix.
 
@@ -102,7 +102,7 @@ class HadamardResponse(_Private):
 
 @dataclass(frozen=True, slots=True)
 class SubsetSelection(_Private):
-    """A set of ``size`` of the ``choices`` inputs, those with the true one more likely.
+    """Sends a set of ``size`` of the ``choices`` inputs; sets with the true input are likelier.
 
     Args:
         epsilon: In (0, 30]: a set with the input is e^epsilon times as likely as one without.
@@ -138,7 +138,7 @@ class SubsetSelection(_Private):
 
 
 class _Bits(_Private):
-    """A bit for every input: the true one is set with one probability, each other with another."""
+    """A bit for every input: the true bit is set with one probability, each other with another."""
 
     __slots__ = ()
     choices: int
@@ -151,8 +151,8 @@ class _Bits(_Private):
     def laws(self) -> Laws:
         """Return the laws of a report.
 
-        What all inputs have in common is at least (1-p)/(1-q) times the law of bits that are all
-        set with q.
+        The common part of all inputs is at least (1-p)/(1-q) times the law of bits that are all set
+        with probability q.
         """
         (p, unlike), (q, unset) = ((_odds(x), _odds(-x)) for x in self.log_odds)
         bits = np.array(list(product((True, False), repeat=min(self.choices, 3)))).T
@@ -167,7 +167,7 @@ class _Bits(_Private):
 
 @dataclass(frozen=True, slots=True)
 class UnaryEncoding(_Bits):
-    """A bit for every input, each flipped by a coin of its own (RAPPOR's first step, OUE).
+    """Sends a bit for every input, each flipped by its own coin (RAPPOR's first step, OUE).
 
     Args:
         epsilon: In (0, 30].
@@ -196,7 +196,7 @@ class UnaryEncoding(_Bits):
 
 @dataclass(frozen=True, slots=True)
 class LocalHashing(_Bits):
-    """Randomized response on a bucket of a random hash function, which is sent along (OLH).
+    """Sends a random hash function and randomized response on the bucket of the input (OLH).
 
     The hash function is uniform over all functions, drawn for every report; the report is the set
     of inputs in the bucket, as a bit for every input.
@@ -229,7 +229,7 @@ class LocalHashing(_Bits):
 
 @dataclass(frozen=True, slots=True)
 class LaplaceResponse(_Private):
-    """A number of [0, 1] with Laplace noise of scale 1/epsilon.
+    """Sends a number of [0, 1] with Laplace noise of scale 1/epsilon.
 
     Args:
         epsilon: In (0, 30].
@@ -243,15 +243,15 @@ class LaplaceResponse(_Private):
     def laws(self) -> Laws:
         """Return the laws of a report, for inputs 0 and 1.
 
-        All inputs have e^(-epsilon max(|y|, |1-y|)) epsilon/2 in common. Beside it, the likelihoods
-        of 0 and 1 are (e^(epsilon (1-2y)), 1) for y in [0, 1/2], a line: between the ends of a cell
-        a mass may move to these, its mean kept, which raises every convex function: the mean is
-        the geometric one of the ends. Merged cells are what someone sees who does not look closer.
-        The others of the lower end hold 1/2.
+        All inputs have e^(-epsilon max(|y|, |1-y|)) epsilon/2 in common. Relative to it, the
+        likelihoods of 0 and 1 are (e^(epsilon (1-2y)), 1) for y in [0, 1/2], a line. The mass of a
+        cell may therefore move to the ends of the cell, its mean kept, the geometric mean of the
+        ends: this raises every convex function. To merge cells is post-processing, for the lower
+        end, in which all other users hold 1/2.
         """
         e = self.epsilon
         y = np.linspace(0.0, 0.5, CELLS + 1)
-        width = -np.expm1(-e * (y[1] - y[0]))  # masses of cells, and with those of the tails
+        width = -np.expm1(-e * (y[1] - y[0]))  # masses of cells; the tails come first
         near = np.append(0.5, 0.5 * np.exp(-e * y[:-1]) * width)  # of 0, then from 0 to 1/2
         far = np.append(0.5 * math.exp(-e), 0.5 * np.exp(-e * (1.0 - y[1:])) * width)
         middle = np.append(0.5 * math.exp(-0.5 * e), 0.5 * np.exp(-e * (0.5 - y[1:])) * width)
@@ -271,7 +271,7 @@ class ResponseTable(LocalRandomizer):
 
     Args:
         rows: 2 to 64 rows of equally many numbers in [0, 1], each of sum 1 within 1e-9; they are
-            divided by their sums. A report with a chance of 0 for some inputs only reveals these.
+            divided by their sums. A report of probability 0 for some, not all, has infinite loss.
 
     >>> ResponseTable([[0.75, 0.25], [0.25, 0.75]]).rows
     ((0.75, 0.25), (0.25, 0.75))
@@ -301,7 +301,7 @@ class ResponseTable(LocalRandomizer):
         )
 
     def largest_loss(self) -> Fraction | None:
-        """Return the largest logarithm of a ratio of chances of a report."""
+        """Return the largest logarithm of the ratio of two probabilities of a report."""
         sums = [sum(map(Fraction, row)) for row in self.rows]
         most = Fraction(1)
         for column in zip(*self.rows, strict=True):
@@ -344,8 +344,8 @@ def _answers(epsilon: float, choices: int) -> list[Array]:
 def _two_levels(epsilon: float, share: float, sets: list[Array], measure: Array) -> Laws:
     """Return the laws of reports that are e^epsilon times as likely within a set of every input.
 
-    ``sets``: of two inputs, and of more where there are more, by types of reports, each of the
-    measure ``share``.
+    ``sets`` holds a mask over the types of reports for two inputs, or for more if there are more;
+    each set has the measure ``share``.
     """
     least = math.exp(-epsilon) / (share + (1.0 - share) * math.exp(-epsilon))
     rows = [measure * least * np.where(inside, math.exp(epsilon), 1.0) for inside in sets]

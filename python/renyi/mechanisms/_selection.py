@@ -1,4 +1,4 @@
-"""The best output of a random number of runs, and the privacy profile of a run that it takes."""
+"""The best output of a random number of runs, and the privacy profile of a run that it needs."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ class RepeatAndSelect(Mechanism):
         mechanism: One run, with a score of its output.
         mean: Mean number of runs, in [1, inf); in (0, inf) for the Poisson and in (0, n] for the
             binomial distribution, which may give no run at all.
-        shape: Of the negative binomial distribution truncated to at least one run, in (-1, inf]: 1
-            the geometric one, 0 the logarithmic one, inf the Poisson distribution, not truncated. A
-            whole number -n <= -1: the binomial distribution, n runs of which each takes place by a
-            coin.
+        shape: The shape of the negative binomial distribution, truncated to at least one run, in
+            (-1, inf]: 1 is the geometric, 0 the logarithmic distribution, inf the Poisson
+            distribution, not truncated. A whole number -n <= -1 is the binomial distribution: each
+            of n runs takes place by a coin.
 
     Source: Papernot, Steinke 2022, arXiv 2110.03620, Theorems 2 and 6, for Rényi divergences. The
-    pair is read from the privacy profile of a run, see `renyi.mechanisms.selected_pair`; so is the
-    Rényi curve of a binomial number of runs. Lower ends are those of some order of scores, of a run
-    that has this profile.
+    pair is computed from the privacy profile of a run, see `renyi.mechanisms.selected_pair`; so is
+    the Rényi curve of a binomial number of runs. Some order of the scores, for a run that has this
+    profile, gives the lower ends.
 
     >>> from renyi.mechanisms import Gaussian
     >>> print(RepeatAndSelect(Gaussian(4.0), 10, 1).describe())
@@ -121,7 +121,7 @@ class RepeatAndSelect(Mechanism):
         return Pair.bracketed(Pair.discrete(p, q), NOTHING)
 
     def attained_pair(self, adjacency: Adjacency, direction: DirectionName) -> tuple[Pair, float]:
-        """Return the pair of some order of scores, of a run whose privacy profile is attained."""
+        """Return the pair of one order of scores, for a run whose privacy profile is attained."""
         found = []
         for side in _sides(self.mechanism, adjacency):
             epsilons = _profile([side], LEAST_ATTAINED, POINTS_ATTAINED[side.by_lattice])[0]
@@ -133,7 +133,7 @@ class RepeatAndSelect(Mechanism):
         return Pair.discrete(p, q), ATTAINED_ERROR + 1e-13 * self.mean
 
     def _profiles(self, adjacency: Adjacency) -> tuple[Profile, Profile]:
-        """Return the profiles of a run, of a record removed and of one added."""
+        """Return the profiles of a run for a removed and for an added record."""
         sides = _sides(self.mechanism, adjacency)
         profiles = [
             _profile([side], LEAST[side.by_lattice], POINTS[side.by_lattice]) for side in sides
@@ -150,13 +150,13 @@ class RepeatAndSelect(Mechanism):
         if self.shape == math.inf:
             divergence = np.empty(1)
             run.rdp_into(np.ones(1), divergence)
-            if 0.0 < divergence[0] < math.inf:  # down to a delta that does not change the bound
+            if 0.0 < divergence[0] < math.inf:  # a smaller delta does not change the bound
                 least = 1e-7 * min(float(divergence[0]), 1.0) / max(self.mean, 1.0)
                 points = self._points(adjacency, least)
         return run.repeat_and_select(self.mean, self.shape, points)
 
     def _points(self, adjacency: Adjacency, least: float) -> tuple[tuple[float, float], ...]:
-        """Return (epsilon, delta) in the worse direction, for Theorem 6; () if unknown."""
+        """Return points (epsilon, delta) of the worse direction, for Theorem 6; () if unknown."""
         try:
             sides = _sides(self.mechanism, adjacency)
         except UnsupportedMechanismError:
@@ -170,15 +170,16 @@ class Parallel(Mechanism):
     """Runs each of several mechanisms on a part of the data; it costs as much as the costliest.
 
     The parts are disjoint, and the part of a record depends on nothing but the record: counts by
-    region are one release, not as many as there are regions. What runs on one part may depend on
-    what was released of others. Where a record is replaced its part may change, so that two parts
-    differ: that is not known here; nor is what a person reveals who has records in several parts.
+    region are one release, not as many as there are regions. The mechanism of one part may depend
+    on the releases of others. A replaced record may change its part, so that two parts differ: no
+    bound is known here for this case, nor for a person who has records in several parts.
 
     Args:
-        mechanisms: One for each part, at least one; equal ones may be given once.
+        mechanisms: The mechanism of each part, at least one; equal ones may be given once.
 
-    Rényi divergences are the largest ones. The pair has the largest delta of the parts at many
-    epsilons, joined by chords in e^epsilon, or is that of the Gaussian part with the least noise.
+    The Rényi divergence at each order is the largest of the parts. The pair has the largest delta
+    of the parts at many epsilons, joined by chords in e^epsilon; if all parts are Gaussian, it is
+    the pair of the least noise.
 
     Source: McSherry 2009, SIGMOD, Theorem 4.
 
@@ -230,25 +231,25 @@ class Parallel(Mechanism):
         return reduce(RenyiCurve.larger, (curve_of(one, adjacency) for one in self.mechanisms))
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return the largest of those of the parts."""
+        """Return the largest of the losses of the parts."""
         losses = [one.largest_loss(adjacency, direction) for one in self.mechanisms]
         known = [loss for loss in losses if loss is not None]
         return max(known) if len(known) == len(losses) else None
 
     def without_failure(self) -> tuple[Mechanism, float]:
-        """Return that of the parts without failures, and the largest probability of one."""
+        """Return the mechanism of parts without failures, and the largest chance of a failure."""
         pure, failing = zip(*(one.without_failure() for one in self.mechanisms), strict=True)
         return (Parallel(pure), max(failing)) if max(failing) else (self, 0.0)
 
 
-# The privacy profile of a run, by certified upper ends: both views of it, for the theorems.
+# The privacy profile of a run, by certified upper ends, as the theorems need it.
 
-ANCHORS = 16  # points that are found by epsilon, which takes a search; others by delta
-FALL = 0.02  # of log(delta), from point to point: a chord loses about FALL^2/8 of delta
+ANCHORS = 16  # points found at a given delta, which takes a search; the others have a given epsilon
+FALL = 0.02  # of log(delta) between points: a chord loses about FALL^2/8 of delta
 LEAST_DELTA = 1e-250
-LEAST, POINTS = (1e-60, 1e-25), (800, 120)  # of what becomes a pair; where lattices answer
+LEAST, POINTS = (1e-60, 1e-25), (800, 120)  # of the profile of a pair: by formula, by lattices
 LEAST_ATTAINED, POINTS_ATTAINED = 1e-13, (300, 80)
-LATTICE_RTOL, LATTICE_POINTS = 1e-4, 2**16  # a hundred questions in a second
+LATTICE_RTOL, LATTICE_POINTS = 1e-4, 2**16  # these give a hundred answers in a second
 LARGEST_EPSILON = 700.0
 WIDE = 2e-5
 
@@ -263,9 +264,9 @@ def _sides(mechanism: Mechanism, adjacency: Adjacency) -> list[_Upper]:
 
 
 def _profile(sides: list[_Upper], least: float, points: int | None) -> Profile:
-    """Return epsilons, from 0, and deltas not below the worst one, down to a least delta.
+    """Return epsilons, from 0, and deltas at or above the worst of ``sides``, down to ``least``.
 
-    Points lie closer where delta is larger; None: everywhere as close as `FALL`.
+    Points lie closer where delta is larger. If ``points`` is None they are `FALL` apart everywhere.
     """
     ends = np.max([side.deltas(np.array([0.0, math.inf])) for side in sides], axis=0)
     at_zero, end = float(ends[0]), max(least, float(ends[1]) * (1.0 + 1e-6))
@@ -316,7 +317,7 @@ class _Upper:
 
     @property
     def by_lattice(self) -> bool:
-        """Whether a question takes milliseconds."""
+        """Whether an answer takes milliseconds."""
         return isinstance(self._curve, LossComposition)
 
     def deltas(self, epsilons: Array) -> Array:

@@ -34,29 +34,30 @@ from renyi.mechanisms.steps import NOTHING, REPLACE
 
 Array = npt.NDArray[np.float64]
 
-TOLERANCE = 1e-7  # of epsilon, where it is looked for
-FINE, COARSE = 32.0, 14.0  # points per standard deviation of the loss, from above and below
-FAR = 8.0  # deviations up to which they are so close; the widths of brackets limit those below
+TOLERANCE = 1e-7  # the relative tolerance of a search for epsilon
+FINE, COARSE = 32.0, 14.0  # points per standard deviation of the loss: upper pair, lower pair
+FAR = 8.0  # deviations up to which points are so close; the widths of brackets limit the lower pair
 REFERENCE = 1e-6  # delta for which the data set of the lower pair is chosen
 LEAST_ATTAINED = 1e-15
 FEWEST, GROWTH = 4.0, 1.05
-KEPT = 4  # data sets of the lower end
+KEPT = 4  # the most data sets that the lower end uses
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffled(Mechanism):
-    """One report of every user, in an order that says nothing of who sent which.
+    """One report of every user, in an order that does not reveal who sent which.
 
     Args:
-        randomizer: What every user runs, the same for all. `PureDP`, of an epsilon up to 30: any
-            that is so private; it may differ from place to place in the order in which shuffled
-            users report, and depend on the reports before, but not on who the user is.
+        randomizer: The randomizer that every user runs, the same for all. `PureDP`, of an epsilon
+            up to 30, stands for any randomizer that is so private. It may then depend on the place
+            in the order in which shuffled users report, and on earlier reports, but not on the
+            user.
         users: Number of reports, in [1, 10^9]; it is public.
 
-    Holds for replaced records only: the number of reports is public. Upper ends are those of the
-    privacy blanket (of the stronger clones for `PureDP`), lower ends those of all other users
-    holding one input, the best of some. One round is answered by the formula itself, to about 1e-5
-    of delta; several, and other mechanisms beside it, by pairs through points of it.
+    It holds for replaced records only: the number of reports is public. The privacy blanket gives
+    the upper ends (the stronger clones for `PureDP`); data sets in which all other users hold one
+    input give the lower ends. For one round the formula itself answers, to about 1e-5 of delta. For
+    several rounds, or with other mechanisms, pairs through points of the formula answer.
 
     Source: Balle, Bell, Gascón, Nissim 2019, arXiv 1903.02837, Lemma 5.3. Feldman, McMillan, Talwar
     2022, arXiv 2208.04591, Theorem 3.1 (stronger clones).
@@ -69,7 +70,7 @@ class Shuffled(Mechanism):
     """
 
     adjacencies = (REPLACE,)
-    size_matters: ClassVar[bool] = True  # as of samplings
+    size_matters: ClassVar[bool] = True  # as in samplings
     assumption = (
         "shuffled reports: each user sends one report, drawn with coins of their own, a shuffler "
         "that is trusted hides who sent which, and the number of reports is public"
@@ -91,7 +92,7 @@ class Shuffled(Mechanism):
 
     @property
     def population(self) -> int:
-        """The records that it needs, one of each user."""
+        """The number of records that it needs, one of each user."""
         return self.users
 
     def _headline(self) -> str:
@@ -115,7 +116,7 @@ class Shuffled(Mechanism):
         return curve_of_round(self)
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return that of one report: all others may be equal to it."""
+        """Return the loss of one report: all other reports may be equal to it."""
         if isinstance(self.randomizer, LocalRandomizer):
             return self.randomizer.largest_loss()
         return self.randomizer.largest_loss(adjacency, direction)
@@ -152,7 +153,7 @@ class ShuffledCurve:
         if delta == 0.0:
             return 0.0, self._largest
         high = self._place(self._most, delta, 4.0 * self._deviation)
-        if self._most(high) > delta:  # a report that the others never send may reveal more
+        if self._most(high) > delta:  # a report that others never send may lose more
             high = self._largest
         law = self._worst(high)
         if law is None:
@@ -164,7 +165,7 @@ class ShuffledCurve:
         return below(self._place(attained, delta, 0.95 * high) / (1.0 + TOLERANCE)), high
 
     def _worst(self, epsilon: float) -> Reports | None:
-        """Return the data set that loses most, or nearly."""
+        """Return the law of the data set with nearly the largest delta."""
         found, worst = -1.0, None
         for law in self._lower:
             value = delta_of(law, self._users, epsilon, found)[0]
@@ -175,7 +176,7 @@ class ShuffledCurve:
     def _place(self, curve: Callable[[float], float], delta: float, start: float) -> float:
         """Return an epsilon where a curve is at most delta, next to one where it is not, or 0.
 
-        Where it is above delta up to `LARGEST_EPSILON`: this.
+        If the curve is above delta up to the largest loss, or `LARGEST_EPSILON`: that.
         """
         if curve(0.0) <= delta:
             return 0.0
@@ -198,7 +199,7 @@ class ShuffledCurve:
         return found
 
     def pair(self) -> Pair:
-        """Return a pair whose curve joins points of the upper one, linearly in e^epsilon."""
+        """Return a pair whose curve joins points of the upper curve, linearly in e^epsilon."""
         epsilons, deltas = self._grid(FINE), []
         for epsilon in epsilons:
             deltas.append(self._most(epsilon))
@@ -242,7 +243,7 @@ def curve_of_round(shuffled: Shuffled) -> ShuffledCurve:
 
 
 def _distinct(laws: list[Reports]) -> list[Reports]:
-    """Return laws that differ by more than the order of their types, of large variance first."""
+    """Return laws that differ by more than the order of types, largest variance first."""
     found = {}
     for law in laws:
         types = np.stack(law)

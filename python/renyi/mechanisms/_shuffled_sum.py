@@ -1,25 +1,26 @@
 """The privacy profile of shuffled reports: certified values of one expectation.
 
-A user sends a report of law R0 or R1, and the law of every other user's report is at least w, of
-sum at most 1 (the blanket: what all inputs have in common). With g_j = (R0_j - t R1_j)/w_j,
-t = e^epsilon, and n users,
+A user sends a report of law R0 or R1. The law of every other user's report is at least w, of sum at
+most 1 (the blanket: the common part of all inputs). With g_j = (R0_j - t R1_j)/w_j, t = e^epsilon,
+and n users,
 
     delta(epsilon) <= (1/n) E[(G_1 + ... + G_n)_+] + sum over w_j = 0 of (R0_j - t R1_j)_+ ,     (S)
 
-G_i independent, g_j with probability w_j and else 0 (Balle, Bell, Gascón, Nissim 2019, arXiv
-1903.02837, Lemma 5.3): of Bin(n-1, sum w) + 1 reports within w, one is the user's. Where w is the
-law R_x of all others, it is the delta of that data set, and a lower end.
+where the G_i are independent, equal to g_j with probability w_j and else 0 (Balle, Bell, Gascón,
+Nissim 2019, arXiv 1903.02837, Lemma 5.3): of Bin(n-1, sum w) + 1 reports within w, one is the
+user's. If w is the law R_x of all others, (S) is the delta of that data set, and a lower end.
 
-With phi the moment generating function of G, xi ~ N(0, v) and a vertical line through theta > 0,
+Let phi be the moment generating function of G, xi ~ N(0, v). On a vertical line through theta > 0,
 
     U = E(S + xi)_+ = 1/(2 pi) int phi(theta + iy)^n e^{v z^2/2} z^-2 dy ,  E S_+ in [U - v D, U] ,
 
-D the density of S + xi at 0, the same integral without z^-2: U rises with v by half the density at
-0, and that of a smaller variance u is at most sqrt(v/u) D. The trapezoidal sum with step h is
+where D is the density of S + xi at 0, the same integral without z^-2: U rises with v by half the
+density at 0, and the density of a smaller variance u is at most sqrt(v/u) D. The trapezoidal sum
+with step h is
 sum_m e^{theta c} E(S + xi - c)_+ over c = 2 pi m/h: never below U.
 
-Frequencies where |phi|^n is negligible are left out. With s and r the standard deviation and the
-range of the tilted law, |phi(y)/phi(0)|^2 <= 1 - 4 y^2 s^2/pi^2 for |y| r <= pi, since
+Frequencies where |phi|^n is negligible are left out. Let s and r be the standard deviation and the
+range of the tilted law. Then |phi(y)/phi(0)|^2 <= 1 - 4 y^2 s^2/pi^2 for |y| r <= pi, since
 cos x <= 1 - 2 x^2/pi^2; beyond, |phi/phi(0)| changes by at most s for every unit of y.
 """
 
@@ -34,19 +35,19 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 ETA = 2.0**-44  # relative error of the probabilities of a law, and of sums over 8 types
-GAP = 2.0**-17  # of delta, relatively: what smoothing may add
+GAP = 2.0**-17  # smoothing may add this much to delta, relatively
 LARGEST_GAP = 0.25
-MOST_FREQUENCIES, MOST_TERMS = 2**12, 2**15  # frequencies, and those times types
+MOST_FREQUENCIES, MOST_TERMS = 2**12, 2**15  # the most frequencies, and the most times types
 NEGLIGIBLE = 2.0**-56
-MOST_COUNTS = 2**12  # of types, in a sum over all
+MOST_COUNTS = 2**12  # the most counts of types in a sum over all of them
 CELL = 0.1  # width of the cells of frequencies that are left out or not, over 1/s
-LEAST = 1e-290  # below, delta is not followed
+LEAST = 1e-290  # smaller deltas are not computed
 RAREST = 1e-90  # chance of a report below which it counts as one that the others never send
 UP = 1.0 + 2.0**-44
 
 
 class Reports(NamedTuple):
-    """Laws of a report: of one user with either input, and what all others have in common."""
+    """Laws of a report: of one user with either input, and the common part of all others."""
 
     one: Array
     other: Array
@@ -58,7 +59,7 @@ class Reports(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """The variance of the loss, about, times the number of users."""
+        """Roughly the variance of the loss times the number of users."""
         seen = self.common > RAREST
         return float(((self.one - self.other)[seen] ** 2 / self.common[seen]).sum())
 
@@ -68,7 +69,7 @@ def delta_of(
 ) -> tuple[float, float]:
     """Return ends of (S), certified, for laws that are right to `ETA`; epsilon >= 0.
 
-    Where an upper end of ``enough`` is proved with little work, that is all.
+    If little work proves that ``enough`` is an upper end, the lower end may be trivial.
     """
     t = math.exp(min(epsilon, 700.0))
     seen, never = reports.common > RAREST, reports.common == 0.0
@@ -82,7 +83,7 @@ def delta_of(
         g / unit, size / unit, w, users, (enough / UP - hidden) * users / t / unit
     )
     low, high = low * t * unit, high * t * unit
-    # By convexity it is at most what the report reveals without the others.
+    # By convexity delta is at most the delta of the report without the others.
     most = float(np.maximum(alone[0][seen] + ETA * alone[1][seen], 0.0).sum())
     high = min(high / users, most) + hidden
     return max(low / users + revealed, 0.0) / UP, min(high * UP, 1.0)
@@ -161,7 +162,7 @@ def _by_counts(g: Array, size: Array, w: Array, users: int) -> tuple[float, floa
         left, total, off = left[of] - count, total[of] + count * one, off[of] + count * error
         log_p = log_p[of] + count * math.log(mass) - log_factorial[count]
     null = 1.0 - float(w.sum())
-    revealed = null > ETA  # else it is the rounding of a whole law, and left out from below
+    revealed = null > ETA  # else null is rounding, and the lower end leaves it out
     if revealed:
         log_p += left * math.log(null)
     p = np.exp(log_p - log_factorial[left])
@@ -199,8 +200,8 @@ def _frequencies(
 ) -> tuple[list[tuple[float, float]], tuple[float, float]]:
     """Return the frequencies of the sum and bounds of the sums over all others.
 
-    The frequencies are multiples of h, by the first and last one of each stretch. The bounds are of
-    |value| and of |value|/y^2.
+    The frequencies are multiples of h, given by the first and last multiple of each stretch. The
+    bounds are of the sums of |value| and of |value|/y^2.
     """
     first, last, h = range_
     ends = [(1.0, float(math.floor(first / h)))]
@@ -232,7 +233,7 @@ def _frequencies(
 
 
 def _saddle(g: Array, w: Array, n: float) -> float | None:
-    """Return about where n log phi(theta) - 2 log theta is least; None: beyond doubles."""
+    """Return roughly the minimiser of n log phi(theta) - 2 log theta; None: beyond doubles."""
     most, theta = 600.0 / float(np.abs(g).max()), 1.4 / math.sqrt(n * float(w @ (g * g)))
     theta = min(theta, most)
     for _ in range(60):
@@ -251,11 +252,11 @@ def _saddle(g: Array, w: Array, n: float) -> float | None:
 def _alias(
     g: Array, w: Array, n: float, theta: float, sd: float, log_f: float
 ) -> tuple[float, float]:
-    """Return a shift c and what the terms m != 0 add to the sum, over f(theta).
+    """Return a shift c, and a bound of the terms m != 0 of the sum, relative to f(theta).
 
-    For m > 0, e^{theta c} E(S - c)_+ <= e^{-d c} f(theta + d)/(e (theta + d)), and each further one
-    is smaller by e^{-d c}; for m < 0, e^{-theta c} (E|S| + c). Smoothing enters by
-    its v theta^2 of `LARGEST_GAP` at most.
+    For m > 0, e^{theta c} E(S - c)_+ <= e^{-d c} f(theta + d)/(e (theta + d)), and each further
+    term is smaller by e^{-d c}; for m < 0, the bound is e^{-theta c} (E|S| + c). Smoothing enters
+    by v theta^2, which is at most `LARGEST_GAP`.
     """
     d = min(8.0 / (sd + 1.0 / theta), 60.0 / float(np.abs(g).max()))
     rise = n * math.log1p(float(w @ np.expm1((theta + d) * g))) - log_f

@@ -1,8 +1,8 @@
-"""What all mechanisms have in common, and composition.
+"""The base of all mechanisms, and composition.
 
-A mechanism is an immutable value that says what was released. Its class carries what is known of
-its privacy loss, once: a dominating pair for each adjacency and direction, its Rényi curve, and
-facts such as symmetry. Accountants read these; a mechanism made of others asks its parts.
+A mechanism is an immutable value that says what was released. Its class holds the known facts about
+the privacy loss, once: a dominating pair for each adjacency and direction, the Rényi curve, and
+facts such as symmetry. Accountants read these facts; a mechanism made of others asks its parts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from renyi.mechanisms.steps import (
     pure_curve,
 )
 
-MOST_PRODUCTS = 10_000  # releases on one sample
+MOST_PRODUCTS = 10_000  # the most releases on one sample
 
 AnyMechanism = TypeVar("AnyMechanism", bound="Mechanism")
 
@@ -40,8 +40,8 @@ class UnsupportedMechanismError(TypeError):
     """An accountant cannot account for a mechanism.
 
     Attributes:
-        mechanism: Which.
-        reason: Why.
+        mechanism: The mechanism that was refused.
+        reason: The reason, as a clause.
     """
 
     def __init__(self, mechanism: Mechanism, reason: str) -> None:
@@ -64,14 +64,14 @@ class AllocatedEpoch(NamedTuple):
     rate: float
 
     def pair_by_law(self, direction: DirectionName) -> Pair:
-        """Return its pair by the law of the likelihood ratio, where its own curve is wide."""
+        """Return the pair by the law of the likelihood ratio, used where its own curve is wide."""
         pair = gaussian_pair(1.0 / self.noise).allocated(self.steps)
         pair = pair if self.rate == 1.0 else pair.sampled(self.rate)
         return pair if direction == "remove" else pair.reversed()
 
 
 class LossCurve(Protocol):
-    """A privacy curve by certified brackets; where ``enough`` is proved, they may end there."""
+    """A privacy curve by certified brackets; a proof of ``enough`` as upper end may suffice."""
 
     def delta_bounds(self, epsilon: float, enough: float = 0.0, /) -> tuple[float, float]:
         """Return ends of delta at an epsilon in [0, inf]."""
@@ -84,10 +84,10 @@ class Mechanism:
     """Base of all mechanisms: immutable values with ``m * k``, ``m + n`` and a JSON form."""
 
     __slots__ = ()
-    __array_ufunc__: ClassVar[None] = None  # so that NumPy leaves ``np.int64(3) * m`` to us
+    __array_ufunc__: ClassVar[None] = None  # NumPy then leaves ``np.int64(3) * m`` to __rmul__
 
     adjacencies: ClassVar[tuple[Adjacency, ...]] = ADJACENCIES
-    """The neighbouring relations that it holds for, as far as its parts do."""
+    """The neighbouring relations that the mechanism holds for, if its parts do, too."""
 
     assumption: ClassVar[str] = ""
     """The assumption about the release: a topic, a colon and a sentence, with fields in braces."""
@@ -129,7 +129,7 @@ class Mechanism:
         return f"<pre>{html.escape(self.describe())}</pre>"
 
     def describe(self) -> str:
-        """Return the tree of what was released, for reading.
+        """Return the tree of the mechanism as text, for people.
 
         >>> from renyi.mechanisms import Gaussian, PoissonSampled
         >>> print((PoissonSampled(Gaussian(1.1), 0.01) * 10_000).describe())
@@ -148,7 +148,7 @@ class Mechanism:
         """Return a mapping for strict JSON: the type's name, then the fields; "inf" for infinity.
 
         Raises:
-            TypeError: If a `PrivacyLoss` holds functions, or a class of the user's own.
+            TypeError: If a `PrivacyLoss` holds functions, or an object of the user's own class.
 
         >>> from renyi.mechanisms import Gaussian
         >>> Gaussian(1.1).to_dict()
@@ -163,8 +163,8 @@ class Mechanism:
         """Return the mechanism that `to_dict` described.
 
         Raises:
-            TypeError, ValueError: If the type is unknown or not of the class asked, a field missing
-                or unknown, or a value not permitted.
+            TypeError, ValueError: If the type is unknown or not of this class, a field is missing
+                or unknown, or a value is not permitted.
 
         >>> Mechanism.from_dict({"type": "Laplace", "noise_multiplier": 2.0})
         Laplace(noise_multiplier=2.0)
@@ -207,11 +207,11 @@ class Mechanism:
     ) -> Pair:
         """Return a pair (P, Q) that dominates one use in one direction, compiled.
 
-        "remove" compares the outputs with the record to those without it. Where records are
-        replaced both directions have one pair.
+        "remove" compares the outputs with the record to those without it. If records are replaced,
+        both directions have one pair.
 
         Raises:
-            UnsupportedMechanismError: If none is known, or the mechanism does not hold for the
+            UnsupportedMechanismError: If no pair is known, or the mechanism does not hold for the
                 adjacency.
 
         >>> from renyi.mechanisms import Laplace
@@ -224,11 +224,11 @@ class Mechanism:
     def renyi_curve(self, adjacency: Adjacency = "add_remove") -> RenyiCurve:
         """Return K(alpha) = (alpha - 1) times the Rényi divergence of order alpha, compiled.
 
-        Of both directions the larger one.
+        The curve is the larger of both directions.
 
         Raises:
-            UnsupportedMechanismError: If none is known that is valid, or the mechanism does not
-                hold for the adjacency.
+            UnsupportedMechanismError: If no valid curve is known, or the mechanism does not hold
+                for the adjacency.
 
         >>> from renyi.mechanisms import Gaussian
         >>> round(Gaussian(1.0).renyi_curve().log_moment(2.0)[1], 12)
@@ -238,7 +238,7 @@ class Mechanism:
         return curve_of(self, adjacency)
 
     def check_adjacency(self, adjacency: Adjacency) -> None:
-        """Raise `UnsupportedMechanismError` unless it holds for an adjacency."""
+        """Raise `UnsupportedMechanismError` unless the mechanism holds for an adjacency."""
         if adjacency not in self.adjacencies:
             words = " or ".join(map(repr, self.adjacencies))
             raise UnsupportedMechanismError(
@@ -248,17 +248,18 @@ class Mechanism:
             part.check_adjacency(adjacency)
 
     def check_pair(self, adjacency: Adjacency) -> None:
-        """Raise `UnsupportedMechanismError` unless `dominating_pair` knows one."""
+        """Raise `UnsupportedMechanismError` unless `dominating_pair` knows a pair."""
         self.dominating_pair(adjacency)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
-        """Return the dominating pair; `pair_of` keeps it."""
+        """Return the dominating pair; `pair_of` caches it."""
         raise UnsupportedMechanismError(self, "its privacy loss is not known")
 
     def _curve(self, adjacency: Adjacency) -> RenyiCurve:
-        """Return the Rényi curve; kept.
+        """Return the Rényi curve; `curve_of` caches it.
 
-        By default the curve of the pairs, or of the largest loss if the pairs have an infinite one.
+        The default is the curve of the pairs, or that of the largest loss if the former is
+        infinite.
         """
         curve = curve_of_pairs(self, adjacency)
         if curve.is_unbounded:
@@ -271,28 +272,28 @@ class Mechanism:
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return the largest privacy loss; None: infinite, or it has no closed form.
 
-        Where logarithms are involved it may exceed the exact loss by a relative 1e-45.
+        If the loss involves logarithms, the result may exceed it by a relative 1e-45.
         """
         return None
 
     @property
     def releases(self) -> tuple[tuple[Mechanism, int], ...]:
-        """The independent mechanisms whose composition it is accounted as, with their counts."""
+        """The independent mechanisms, with counts, whose composition accountants use for this."""
         return ((self, 1),)
 
     @property
     def gaussian_steps(self) -> CountedSteps | None:
-        """The independent Gaussian and sampled Gaussian steps it consists of; None: of others."""
+        """The Gaussian and sampled Gaussian steps that this consists of, if it does; else None."""
         return None
 
     @property
     def sampled_group(self) -> SampledStep | None:
-        """The step with several records that it is; None: none, or beyond the engine's domain."""
+        """The step with several records, if this is one within the engine's domain; else None."""
         return None
 
     @property
     def allocated_epoch(self) -> AllocatedEpoch | None:
-        """The epoch of random allocation that it is; None: none, or beyond the engine's domain."""
+        """The epoch of random allocation, if this is one within the engine's domain; else None."""
         return None
 
     @property
@@ -326,13 +327,13 @@ class Mechanism:
     def holds_in_both_orders(self) -> bool:
         """Whether a pair for replacing a record dominates both orders of the two neighbours.
 
-        True except for losses of a user's own that differ between the directions.
+        It does, except for a user's own losses that differ between the directions.
         """
         return all(part.holds_in_both_orders for part, _ in self.parts)
 
     @property
     def has_custom_add_pair(self) -> bool:
-        """Whether direction "add" has a pair of its own, not the reverse of that of "remove"."""
+        """Whether direction "add" has its own pair, not the reverse of the pair of "remove"."""
         return any(part.has_custom_add_pair for part, _ in self.parts)
 
     @property
@@ -354,7 +355,7 @@ class Mechanism:
     ) -> tuple[Pair, float] | None:
         """Return the pair of some actual neighbours, and the relative error of its masses.
 
-        None: they attain the lower side of the dominating pair.
+        None: actual neighbours attain the lower side of the dominating pair.
         """
         return None
 
@@ -364,7 +365,7 @@ class Mechanism:
 
     @property
     def alternatives(self) -> tuple[Mechanism, ...]:
-        """Other mechanisms that bound this one by themselves: accountants take the least."""
+        """Other mechanisms that each bound this one: accountants take the least."""
         return ()
 
     @property
@@ -393,7 +394,7 @@ class Mechanism:
 
 
 def _of_released(name: str) -> Any:
-    """Return a property that is asked of `Equivalent.released`."""
+    """Return a property that reads the attribute of `Equivalent.released`."""
     return property(attrgetter(f"released.{name}"), doc=f"``{name}`` of `released`.")
 
 
@@ -405,7 +406,7 @@ class Equivalent(Mechanism, ABC):
     @property
     @abstractmethod
     def released(self) -> Mechanism:
-        """The mechanism that it is accounted as."""
+        """The mechanism that accountants use for this one."""
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return pair_of(self.released, adjacency, direction)
@@ -430,8 +431,8 @@ class Composed(Mechanism):
 
     Args:
         *parts: The mechanisms, with their counts if not 1. Nested compositions are flattened, equal
-            mechanisms merged and unused ones dropped; the order is kept and makes no difference to
-            equality. No parts: nothing was released.
+            mechanisms are merged and unused ones dropped; the order is kept, but equality ignores
+            it. Without parts, nothing was released.
 
     >>> from renyi.mechanisms import Gaussian
     >>> Composed(Gaussian(1.0), (Gaussian(2.0), 10))
@@ -484,7 +485,7 @@ class Composed(Mechanism):
         )
 
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return the sum of those of the parts."""
+        """Return the sum of the losses of the parts."""
         return sum_of_losses(self._parts, adjacency, direction)
 
     @property
@@ -516,8 +517,8 @@ class Composed(Mechanism):
     def has_swapped_pairs(self) -> bool:
         """Whether every pair of neighbours has an involution that swaps its distributions.
 
-        Known for a single release only: the neighbours of a later one may depend on earlier
-        releases.
+        This is known for a single release only: the neighbours of a later release may depend on
+        earlier ones.
         """
         if [count for _, count in self._parts] == [1]:
             return self._parts[0][0].has_swapped_pairs
@@ -525,11 +526,11 @@ class Composed(Mechanism):
 
     @property
     def dominates_removal(self) -> bool:
-        """Whether that holds of all parts."""
+        """Whether the pairs of all parts dominate removal."""
         return all(part.dominates_removal for part, _ in self._parts)
 
     def without_failure(self) -> tuple[Mechanism, float]:
-        """Return the composition of the parts without failures, and the probability of one."""
+        """Return the composition of the parts without failures, and the chance of a failure."""
         log_safe, parts = 0.0, []
         for part, count in self._parts:
             pure, failing = part.without_failure()
@@ -544,7 +545,7 @@ class Composed(Mechanism):
         return Composed(*parts), failing
 
     def for_group(self, size: int) -> Mechanism | None:
-        """Return the composition of the mechanisms of the parts for groups."""
+        """Return the composition of the parts' mechanisms for groups."""
         parts = [(part.for_group(size), count) for part, count in self._parts]
         known = [(part, count) for part, count in parts if part is not None]
         return Composed(*known) if len(known) == len(parts) else None
@@ -586,8 +587,8 @@ def curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve:
     """Return the larger of the moments of the dominating pairs in both directions.
 
     Raises:
-        UnsupportedMechanismError: If no pair is known, or nothing of a pair but its spans, and
-            these have no end.
+        UnsupportedMechanismError: If no pair is known, or only the spans of a pair are known and
+            they have no end.
     """
     sides = DIRECTIONS[:1] if mechanism.same_in_both_directions(adjacency) else DIRECTIONS
     curves = [pair_of(mechanism, adjacency, side).moment() for side in sides]

@@ -1,7 +1,7 @@
-"""What must be true of the releases for a number to hold, read from the tree of mechanisms.
+"""The assumptions under which a guarantee holds, read from the tree of mechanisms.
 
-There is one sentence for every kind of mechanism in the tree, with the part of the composition
-that it is about.
+There is one sentence for every kind of mechanism in the tree, with the part of the composition to
+which it applies.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ _SELECTED = (
 
 @dataclass(frozen=True, slots=True)
 class _Fact:
-    """A sentence of a topic, and of which part of the tree it is true."""
+    """A sentence of a topic, and the part of the tree for which it is true."""
 
     topic: str
     sentence: str
@@ -76,13 +76,13 @@ def assumptions_of(
     """Return the assumptions of a guarantee for a mechanism, as sentences by their topic.
 
     Args:
-        mechanism: All that was released.
+        mechanism: The mechanism of the whole release.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
         general: Whether rates and sizes are left out, as for a table of mechanisms that differ in
             them.
 
     Returns:
-        Under "sampling", "adjacency", "noise", "selection" if there is one, and "release".
+        Sentences under "sampling", "adjacency", "noise", "selection" if any, and "release".
 
     >>> from renyi.mechanisms import Gaussian, PoissonSampled
     >>> steps = PoissonSampled(Gaussian(1.1), 0.01) * 100 + Gaussian(30.0) * 50
@@ -134,7 +134,7 @@ def _within(fact: _Fact, where: str) -> _Fact:
 
 
 def _of_parts(mechanism: Composed, general: bool, sampled: bool) -> Iterator[_Fact]:
-    """Yield what is true of the parts; what is true of several parts is said once."""
+    """Yield the facts of the parts; a fact of several parts is said once."""
     total = sum(count for _, count in mechanism.parts)
     holds: dict[_Fact, int] = {}
     for part, count in mechanism.parts:

@@ -1,15 +1,16 @@
 """Random bins: mechanisms that bound a run of correlated noise, and how they are chosen.
 
-With X Gaussian of covariance G / sigma^2, G the Gram matrix of what a record moves
-by its b possible bins, the ratio of likelihoods with and without the record is the mean of
-exp(X_j - Var X_j / 2) (2410.06266, Lemma 3.2, for C >= 0). Expectations of convex functions of it
-rise with every entry of G (Kahane 1985). All diagonal entries set to d and all others to rho, it
-is that of a Gaussian release of noise sigma / sqrt(rho) and an allocation to b bins of noise
-sigma / sqrt(d - rho). Published bins up to a multiple of a stride leave at least b // stride bins
-so far apart, and more bins cost less (Jensen's inequality). Blocks of adjacent bins share more
-than others: the entries of a block raised to one number, those between blocks to a smaller one,
-the ratio is that of a release, and of an allocation to blocks of a release and an allocation to
-bins. From below, entries are lowered the same way, and nothing is published.
+Let G be the Gram matrix of the moves of a record in its b possible bins, and X Gaussian with
+covariance G / sigma^2. The ratio of likelihoods with and without the record is the mean of
+exp(X_j - Var X_j / 2) (2410.06266, Lemma 3.2, for C >= 0). Expectations of convex functions of the
+ratio rise with every entry of G (Kahane 1985). With all diagonal entries set to d and all others to
+rho, the ratio is that of a Gaussian release of noise sigma / sqrt(rho) and an allocation to b bins
+of noise sigma / sqrt(d - rho). If the bin is published modulo a stride, at least b // stride bins
+remain, so far apart, and more bins cost less (Jensen's inequality). Adjacent bins share more than
+others: with the entries of each block of bins raised to one number and the entries between blocks
+to a smaller one, the ratio is that of a release, and of an allocation to blocks of a release and an
+allocation to bins. For a lower bound the entries are lowered the same way, and nothing is
+published.
 """
 
 import math
@@ -25,21 +26,20 @@ from renyi.mechanisms.participation import BallsInBins, Overlaps, StrategyMatrix
 
 Array = npt.NDArray[np.float64]
 
-Levels = list[tuple[int, float]]  # numbers of parts and what they share, blocks before their bins
+Levels = list[tuple[int, float]]  # (number of parts, shared entry of G), blocks before their bins
 
 
 @lru_cache(maxsize=16)
 def overlaps_of(strategy: StrategyMatrix, batches: int) -> Overlaps:
-    """Return the overlaps of a strategy, kept: a calibration tries many noises with one."""
+    """Return the overlaps of a strategy, cached: a calibration tries many noises with one."""
     return strategy.overlaps(batches)
 
 
 def bounds_of_bins(noise: float, overlaps: Overlaps, scheme: BallsInBins) -> tuple[Mechanism, ...]:
     """Return mechanisms that each dominate a run whose records are in random bins.
 
-    The best of all strides at each order, the two most promising of those with blocks, and one
-    for bins that are known: lattices may fail with little noise, and that Gaussian costs next to no
-    time.
+    These are the best of all strides at each order, the two most promising with blocks, and the
+    Gaussian for known bins: it costs next to no time, and lattices may fail with little noise.
     """
     own, noise = overlaps.own_most, noise / overlaps.unit
     plain, nested = _levels_to_try(noise, overlaps, scheme)
@@ -59,7 +59,7 @@ def likely_bins(noise: float, strategy: StrategyMatrix, scheme: BallsInBins) -> 
 def likely_noise(
     strategy: StrategyMatrix, scheme: BallsInBins, epsilon: float, delta: float, most: float
 ) -> float:
-    """Return about the noise for (epsilon, delta), at most a number: it proves nothing."""
+    """Return roughly the noise for (epsilon, delta), at most ``most``: it proves nothing."""
     overlaps = overlaps_of(strategy, scheme.batches)
     every = [_levels_above(overlaps, *parts) for parts in _parts_to_try(scheme)]
     low, high = 0.1 * most, most
@@ -73,13 +73,13 @@ def likely_noise(
     return high
 
 
-LIKELY = 14.0  # -log of a delta of about a millionth, for which bounds are chosen
+LIKELY = 14.0  # -log of the delta, about a millionth, for which bounds are chosen
 
 
 def _levels_to_try(
     noise: float, overlaps: Overlaps, scheme: BallsInBins
 ) -> tuple[list[tuple[BallsInBins, Levels]], list[tuple[BallsInBins, Levels]]]:
-    """Return what is published with its bounds: strides, and blocks by what they promise."""
+    """Return each publication with its bounds: strides, then blocks, most promising first."""
 
     def promised(row: tuple[BallsInBins, Levels]) -> float:
         moment = _approximate_moment(noise, overlaps.own_most, row[1])
@@ -94,7 +94,7 @@ def _levels_to_try(
 
 
 def _parts_to_try(scheme: BallsInBins) -> list[tuple[int, int]]:
-    """Return sizes of blocks with strides; those that a scheme has, or powers of 2."""
+    """Return sizes of blocks with strides: those of the scheme, or else powers of 2."""
     bins = scheme.batches
     if scheme.stride is not None:
         return [(scheme.block, scheme.stride)]
@@ -108,7 +108,7 @@ def _parts_to_try(scheme: BallsInBins) -> list[tuple[int, int]]:
 
 
 def _levels_above(overlaps: Overlaps, size: int, stride: int) -> Levels:
-    """Return upper bounds where the number of a block modulo the stride is published."""
+    """Return upper bounds if the number of the block modulo the stride is published."""
     most = overlaps.shared_most
     bins = len(most) + 1
     blocks = bins // size // stride
@@ -124,9 +124,9 @@ def _levels_above(overlaps: Overlaps, size: int, stride: int) -> Levels:
 def bound_of_bins_below(noise: float, overlaps: Overlaps, batches: int) -> Mechanism:
     """Return a mechanism that a run whose records are in random bins dominates, if they align.
 
-    Of blocks of several sizes the one with the largest moment at the order that is likely to count.
+    It has the block size with the largest moment at the order that likely matters.
     """
-    up = noise / overlaps.unit * (1.0 + 2.0**-40)  # more than what is rounded down on the way
+    up = noise / overlaps.unit * (1.0 + 2.0**-40)  # exceeds all that is rounded down on the way
     own, least = overlaps.own_least, overlaps.shared_least
     shared = min((own, *least))
     every: list[Levels] = [[(batches, shared)]]
@@ -157,7 +157,7 @@ def _allocated(noise: float, own: float, levels: Levels) -> Mechanism:
 
 
 def _difference(more: float, less: float) -> float:
-    """Return a difference rounded up, of numbers of which the first is not less."""
+    """Return more - less, rounded up, or 0 where that is negative."""
     return math.nextafter(more - less, math.inf) if more > less else 0.0
 
 
@@ -169,7 +169,7 @@ ORDERS = 1.0 + np.geomspace(0.1, 1000.0, 40)
 
 
 def _approximate_moment(noise: float, own: float, levels: Levels) -> Array:
-    """Return about log E_Q R^order at `ORDERS`: it chooses between bounds, and proves nothing."""
+    """Return roughly log E_Q R^order at `ORDERS`, to choose between bounds; it proves nothing."""
     if not 0.0 < noise < math.inf:
         return np.zeros(ORDERS.size)
     return _moment(ORDERS, own / noise**2, [(n, more / noise**2) for n, more in levels])
@@ -190,6 +190,6 @@ def _moment(orders: Array, own: float, levels: Levels) -> Array:
 
 
 def over(noise: float, sensitivity: float) -> float:
-    """Return a quotient rounded down."""
+    """Return noise / sensitivity, rounded down."""
     ratio = noise / sensitivity
     return math.nextafter(ratio, 0.0) if ratio > 0.0 and noise < math.inf else ratio

@@ -1,4 +1,4 @@
-"""Mechanisms as JSON: strict both ways, so that what is read is what was written."""
+"""Mechanisms as JSON: strict both ways, so that a mechanism read equals the one written."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
@@ -65,7 +65,7 @@ def encode(value: Mechanism) -> dict[str, Any]:
 
 
 def decode(data: Any) -> Mechanism:
-    """Return the mechanism of what `encode` returned, perhaps with a version."""
+    """Return the mechanism that `encode` wrote; the data may have a version."""
     if isinstance(data, Mapping) and "version" in data:
         data = check_version(data)
     value = _decode_fields(data)
@@ -96,7 +96,7 @@ def _encode_fields(value: Any, name: str) -> dict[str, Any]:
 
 
 def encode_value(value: Any, name: str = "value") -> Any:
-    """Return a value of one of the types, or what is within one, as strict JSON can hold it."""
+    """Return a value of one of the types, or a value inside of one, in the form for strict JSON."""
     if isinstance(value, Mechanism):
         return encode(value)
     if value is None or isinstance(value, bool | int | str):

@@ -1,6 +1,6 @@
-"""Runs with correlated noise: in which steps a record may take part, and how far it moves the sum.
+"""Runs with correlated noise: the steps of a record, and how far the record moves the sum.
 
-`renyi.matrix` has the strategies and all that is computed with them.
+`renyi.matrix` has the strategies and the computations with them.
 """
 
 import warnings
@@ -22,10 +22,10 @@ class SinglePass:
 
 @dataclass(frozen=True, slots=True)
 class FixedEpochs:
-    """Epochs of ``period`` steps, and a record in the same step of each: i, i + period, and so on.
+    """Epochs of ``period`` steps; a record is in the same step of each: i, i + period, and so on.
 
     Args:
-        period: Steps of an epoch, at least 1.
+        period: The number of steps of an epoch, at least 1.
     """
 
     period: int
@@ -44,8 +44,8 @@ class MinSeparation:
     Other libraries count the steps between them, j - i - 1: their number is smaller by one.
 
     Args:
-        separation: At least 1: any steps, at most ``count`` of them.
-        count: At least 1; by default as many as fit into the steps.
+        separation: The least distance, at least 1; 1 allows any ``count`` steps.
+        count: The most steps of one record, at least 1; by default as many as fit.
     """
 
     separation: int
@@ -71,9 +71,9 @@ class CyclicPoisson:
     Args:
         sample_rate: In [0, 1].
         cycle_length: Number of groups, at least 1 and at least the bands of the strategy.
-        batch_limit, group_size: Both or none: the largest batch, to which samples are cut, and the
-            records of every group, which are of one size, at least 1. It is public then: not with
-            "add_remove" adjacency.
+        batch_limit, group_size: The largest batch, to which samples are cut, and the number of
+            records of every group, at least 1; both or none are given. The size of a group is then
+            public: not with "add_remove" adjacency.
     """
 
     sample_rate: float
@@ -107,12 +107,13 @@ class BallsInBins:
     so on, as in `renyi.samplers.BallsInBinsSampler` with bins that are kept.
 
     Args:
-        batches: The number of bins, batches to an epoch: at least 1, at most the steps of the
-            strategy.
-        stride: In [1, batches / block]: guarantees are those of bins whose number modulo the stride
-            is published, which leaves bins that share less. By default the best of several.
-        block: A divisor of ``batches``, with a stride: what is published is the number of the block
-            of so many adjacent bins modulo the stride. By default blocks of one bin.
+        batches: The number of bins, which is the number of batches of an epoch: at least 1, at most
+            the steps of the strategy.
+        stride: In [1, batches / block]. The guarantee is proved as if the number of the bin modulo
+            the stride were published, which leaves bins that share less. By default the best of
+            several strides is taken.
+        block: A divisor of ``batches``, given with a stride: the number modulo the stride is then
+            that of the block of so many adjacent bins. By default blocks have one bin.
     """
 
     batches: int
@@ -166,21 +167,21 @@ def separation_of(participation: Participation, steps: int) -> int:
 
 
 def most_participations(participation: Participation, steps: int) -> int:
-    """Return in how many of so many steps a record can be."""
+    """Return the largest number of steps, of ``steps``, that a record can be in."""
     most = -(-steps // separation_of(participation, steps))
     count = participation.count if isinstance(participation, MinSeparation) else None
     return most if count is None else min(count, most)
 
 
 class Overlaps(NamedTuple):
-    """How the moves of a record by its possible bins overlap: entries of their Gram matrix.
+    """Overlaps of the moves of a record in its possible bins: entries of their Gram matrix.
 
     Attributes that end in "most" are rounded up, those that end in "least" down.
 
     Attributes:
-        unit: A power of 2, in units of the clipped contribution: the others are in units of its
-            square.
-        own_most, own_least: The squared norm of what one bin moves, of the worst bin and of the
+        unit: A power of 2, in units of the clipped contribution. The other attributes are in units
+            of its square.
+        own_most, own_least: The squared norm of the move in one bin, for the worst bin and for the
             best.
         shared_most, shared_least: The largest and the smallest inner product of two bins that are
             1, 2, ... apart.
@@ -199,7 +200,7 @@ def numbers_to_try(most: int) -> list[int]:
 
 
 class StrategyMatrix(ABC):
-    """A lower triangular matrix C by its size and sensitivity: base of `renyi.matrix.Strategy`."""
+    """A lower triangular matrix C with its sensitivity: the base of `renyi.matrix.Strategy`."""
 
     __slots__ = ()
     steps: int
@@ -208,7 +209,7 @@ class StrategyMatrix(ABC):
     @property
     @abstractmethod
     def bands(self) -> int:
-        """Diagonals that are not zero: columns so far apart share no row."""
+        """The number of nonzero diagonals: columns so far apart share no row."""
 
     @abstractmethod
     def sensitivity(self, participation: Participation = ONCE) -> float:
@@ -216,10 +217,10 @@ class StrategyMatrix(ABC):
 
     @abstractmethod
     def overlaps(self, batches: int) -> Overlaps:
-        """Return bounds of the inner products of what a record moves in the bins it may be in."""
+        """Return bounds of the inner products of the moves of a record in its possible bins."""
 
     def warn_of(self, participation: Participation) -> None:
-        """Warn where this is the optimum for records that take part otherwise, and less often."""
+        """Warn if this is the optimum for records that take part otherwise, and less often."""
         fitted = self._optimal_for
         if fitted is None or isinstance(participation, CyclicPoisson):
             return

@@ -1,7 +1,7 @@
 """Samples of the data: by coins, cut to a limit, of fixed size.
 
-Sampling is a node of its own: what stands inside is done with the sample. Each scheme has its own
-pair; none is accounted as another one.
+Sampling is a node of its own: the mechanism inside runs on the sample. Each scheme has its own
+pair; none is accounted as another scheme.
 """
 
 import math
@@ -55,10 +55,10 @@ from renyi.mechanisms.steps import (
 )
 
 GROUP_NOISES = (Gaussian, Laplace, DiscreteGaussian, DiscreteLaplace)  # of log-concave density
-MOST_OUTCOMES, MOST_TERMS = 2**21, 2**27  # of noise on integers; the second times records
-LARGEST_DRAWN_MU = 1e6  # of a record drawn each time
-LARGEST_SAMPLED_LOSS = 10_000  # of which a sample is taken exactly: e^loss has as many digits
-SMALLEST_EPOCH_RATE = 1e-6  # at which a record takes part in an epoch of random allocation
+MOST_OUTCOMES, MOST_TERMS = 2**21, 2**27  # for noise on integers; terms are outcomes times records
+LARGEST_DRAWN_MU = 1e6  # for a record that is drawn each time
+LARGEST_SAMPLED_LOSS = 10_000  # of the mechanism on a sample: e^loss has as many digits
+SMALLEST_EPOCH_RATE = 1e-6  # the least rate of an epoch of random allocation on a sample
 
 SECRET = "and nobody learns which are drawn"
 NOT_REMOVAL = (
@@ -73,7 +73,7 @@ class Sampling(Mechanism):
     __slots__ = ()
 
     size_matters: ClassVar[bool] = True
-    """Whether it is defined for data of a known size only."""
+    """Whether the sampling is defined for data of a known size only."""
 
     mechanism: Mechanism
 
@@ -84,7 +84,7 @@ class Sampling(Mechanism):
 
 
 def gaussian_of(value: Any) -> Gaussian:
-    """Return the mechanism inside of a sampling that is understood for Gaussian noise only."""
+    """Return the mechanism inside of a sampling whose bound is for Gaussian noise only."""
     if not isinstance(value, Gaussian):
         raise TypeError(
             f"mechanism must be a Gaussian, the only one for which a bound is known, got {value!r}"
@@ -121,13 +121,13 @@ class PoissonSampled(Sampling):
     fixed-size batches are not Poisson samples: `ShuffledBatches`, `FixedSizeSampled`.
 
     Args:
-        mechanism: What is done with the sample. Sampling for which the size of the data is public
-            (`FixedSizeSampled`, `TruncatedPoissonSampled`, `ShuffledBatches`) cannot stand inside:
-            the size of a Poisson sample is random and secret.
+        mechanism: The mechanism run on the sample. Sampling for which the size of the data is
+            public (`FixedSizeSampled`, `TruncatedPoissonSampled`, `ShuffledBatches`) cannot be
+            inside: the size of a Poisson sample is random and secret.
         sample_rate: In [0, 1].
 
-    Where records are replaced the pair of `PLDAccountant` is exact for Gaussian noise, and for
-    other noise one above both orders of the two records, as that of `FixedSizeSampled`.
+    If records are replaced, the pair of `PLDAccountant` is exact for Gaussian noise. For other
+    noise it is above both orders of the two records, like the pair of `FixedSizeSampled`.
 
     Source: Mironov, Talwar, Zhang 2019, arXiv 1908.10530, Definition 3; Zhu, Wang 2019, ICML.
 
@@ -189,8 +189,8 @@ class PoissonSampled(Sampling):
     def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
         """Return log(1 + q (e^loss - 1)), or -log(1 + q (e^-loss - 1)) of the other direction.
 
-        The loss of what is sampled is that of the same direction: outcomes are mixed with those
-        without the record.
+        The loss of the mechanism inside is that of the same direction: outcomes are mixed with
+        those without the record.
         """
         loss = None if adjacency == REPLACE else self.mechanism.largest_loss(adjacency, direction)
         if loss is None or loss > LARGEST_SAMPLED_LOSS:
@@ -205,7 +205,7 @@ class PoissonSampled(Sampling):
 
     @property
     def gaussian_steps(self) -> CountedSteps | None:
-        """One step at the product of the rates, where the sample is used by one release."""
+        """One step at the product of the rates, if one release uses the sample."""
         if type(self.mechanism) is Gaussian:
             return ((SampledStep(self.sample_rate, self.mechanism.noise_multiplier), 1),)
         steps = self.mechanism.gaussian_steps
@@ -217,7 +217,7 @@ class PoissonSampled(Sampling):
         return ((SampledStep(product_of_rates(self.sample_rate, release.rate), release.noise), 1),)
 
     def for_group(self, size: int) -> Mechanism | None:
-        """Return the sample of all records of the group, of noise that `GroupSampled` takes."""
+        """Return the sample of all records of a group, if `GroupSampled` takes the noise."""
         steps = self.gaussian_steps
         base, rate = self.collapsed()
         if isinstance(base, GROUP_NOISES) and steps is None:
@@ -231,21 +231,21 @@ class PoissonSampled(Sampling):
 
     @property
     def allocated_epoch(self) -> AllocatedEpoch | None:
-        """An epoch on a sample."""
+        """The epoch of the mechanism inside, on a sample."""
         base, rate = self.collapsed()
         epoch = base.allocated_epoch if rate >= SMALLEST_EPOCH_RATE else None
         return None if epoch is None else epoch._replace(rate=rate)
 
     @property
     def dominates_removal(self) -> bool:
-        """Whether that holds of what is sampled."""
+        """Whether the pair of the mechanism inside dominates removal."""
         return self.mechanism.dominates_removal
 
     def without_failure(self) -> tuple[Mechanism, float]:
-        """Return the sample of what is otherwise done with it, and a failure on a sample.
+        """Return the sample of the mechanism without failures, and the chance of a failure.
 
-        A coin that reveals all with probability delta does so with q delta on a sample of rate q:
-        the two outcomes share 1 - q of their mass.
+        A failure of probability delta has probability q delta on a sample of rate q: the outcomes
+        with and without the record share 1 - q of their mass.
         """
         base, rate = self.collapsed()
         pure, failing = base.without_failure()
@@ -259,23 +259,25 @@ class PoissonSampled(Sampling):
 class GroupSampled(Sampling):
     """Runs additive noise on a Poisson sample of data in which each person has several records.
 
-    Every record enters by its own coin and moves the query by what the noise is stated for;
-    neighbours differ by all records of one person: the query moves as far as all that were drawn.
+    Every record enters by its own coin and moves the query by the sensitivity that the noise is
+    stated for. Neighbours differ by all records of one person: the query moves by all drawn
+    records.
 
     Args:
-        mechanism: What is done with the sample, its noise as of one record.
-        sample_rate: Of every record, in [0, 1].
-        records: The most that one person has, in [1, 1000]. Which ones a person has must not depend
-            on what others have.
-        instead: The most that come in their place, in [0, 1000 / records], where a person's data
-            change: some records are removed and others are added. For adjacency "add_remove" only.
+        mechanism: The noise, stated for one record, that is added on the sample.
+        sample_rate: The rate of every record, in [0, 1].
+        records: The most records of one person, in [1, 1000]. Which records a person has must not
+            depend on those of others.
+        instead: The most records that come in their place, in [0, 1000 / records], if a person's
+            data change: some records are removed and others are added. For adjacency "add_remove"
+            only.
 
     The pair is the binomial mixture of noise moved by k records against noise that is not moved, in
-    both directions; where records are replaced, or others come instead, against that of noise moved
-    by -k. It dominates: given how many were drawn no event is more likely than the most powerful
-    test allows, and for noise of log-concave density the events {x > c} reach that for every number
-    at once. No such theorem is known for samples of fixed size and random allocation: there
-    ``group_size`` takes a chain of neighbours.
+    both directions. If records are replaced, or others come instead, the second is the mixture of
+    noise moved by -k. The pair dominates: given the number of drawn records, no event is more
+    likely than the most powerful test allows, and for noise of log-concave density the events {x >
+    c} attain that for every number at once. No such theorem is known for samples of fixed size and
+    random allocation: there ``group_size`` uses a chain of neighbours.
 
     Source: Charles and others 2024, arXiv 2407.07737; Schuchardt and others 2024, arXiv 2403.04867.
 
@@ -368,7 +370,7 @@ class GroupSampled(Sampling):
 
     @property
     def sampled_group(self) -> SampledStep | None:
-        """The step, where the chance that no record is drawn is within the range of doubles."""
+        """The step, if the chance that no record is drawn is within the range of doubles."""
         rate = self.sample_rate
         if type(self.mechanism) is not Gaussian or self.instead or rate == 1.0:
             return None
@@ -388,18 +390,18 @@ class GroupSampled(Sampling):
 class TruncatedPoissonSampled(Sampling):
     """Runs Gaussian noise on a Poisson sample, cut to a uniform subset if it exceeds a limit.
 
-    Whether a record that was sampled survives the cut depends on the others, and where the batch is
-    full a record that is added takes the place of another.
+    Whether a sampled record survives the cut depends on the others. If the batch is full, a record
+    that is added takes the place of another.
 
     Args:
-        mechanism: What is done with the batch.
-        sample_rate: Of the Poisson sample, in [0, 1].
+        mechanism: The noise added on the batch.
+        sample_rate: The rate of the Poisson sample, in [0, 1].
         batch_limit: The largest batch, at least 1. A limit of ``population`` or more cuts nothing.
-        population: Number of records, at least 1; of the larger of both data sets where one has a
-            record more.
+        population: Number of records, at least 1; if one data set has a record more, that of the
+            larger data set.
 
-    The upper ends of `PLDAccountant` are those of outputs that show which other records were drawn.
-    No theorem is known that says by how much noise which hides them lowers the privacy loss.
+    The upper ends of `PLDAccountant` hold for outputs that show which other records were drawn. The
+    noise hides these records, but no theorem says by how much this lowers the privacy loss.
 
     Source: Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang 2024, arXiv 2411.04205.
 
@@ -465,11 +467,11 @@ class TruncatedPoissonSampled(Sampling):
 
     @property
     def without_limit(self) -> tuple[Mechanism, float]:
-        """The Poisson sample that is not cut, and the probability that this one is."""
+        """The Poisson sample that is not cut, and the probability of a cut."""
         return PoissonSampled(self.mechanism, self.sample_rate), self.overflow
 
     def check_groups(self, adjacency: Adjacency) -> None:
-        """Raise `UnsupportedMechanismError` where records are removed."""
+        """Raise `UnsupportedMechanismError` if records are removed."""
         if adjacency == "add_remove":
             raise UnsupportedMechanismError(
                 self,
@@ -482,10 +484,10 @@ class TruncatedPoissonSampled(Sampling):
 class FixedSizeSampled(Sampling):
     """Runs a mechanism on a uniform sample of fixed size.
 
-    Holds for "replace_one" adjacency: the number of records is public.
+    It holds for "replace_one" adjacency: the number of records is public.
 
     Args:
-        mechanism: What is done with the sample. May sample it again: by `PoissonSampled` and, if
+        mechanism: The mechanism run on the sample. It may sample again: by `PoissonSampled` and, if
             this sample is without replacement, `ShuffledBatches` and a `FixedSizeSampled` whose
             population is ``sample_size``.
         sample_size: Number of draws, at least 1; without replacement at most ``population``.
@@ -494,9 +496,9 @@ class FixedSizeSampled(Sampling):
             limited.
 
     `PLDAccountant` bounds it by one pair above both orders of the two records. Without replacement
-    a single use of noise on a sum attains it, where all other records equal one of the two.
-    Composed, the bracket reaches from what those neighbours have to that pair: no theorem is known
-    by which one order of theirs dominates compositions, adaptive ones among them.
+    a single use of noise on a sum attains this pair if all other records equal one of the two. For
+    compositions the bracket reaches from the curve of those neighbours to that of the pair: no
+    theorem is known by which one order dominates compositions, adaptive ones among them.
 
     Source: Wang, Balle, Kasiviswanathan 2019, arXiv 1808.00087; with replacement Balle, Barthe,
     Gaboardi 2018, arXiv 1807.01647.
@@ -588,8 +590,8 @@ class FixedSizeSampled(Sampling):
     def _pair_attained(self, pair: Pair, rate: float) -> Pair:
         """Return the pair of two fixed neighbours on a sample of this rate.
 
-        All other records equal the one of the two: a sample without the replaced record tells as
-        little as one with it. In Poisson samples of a sample that record is one of no effect.
+        All other records equal one of the two: a sample without the replaced record reveals as
+        little as one with it. For Poisson samples of a sample, that record has no effect.
         """
         base = self.mechanism
         if not base.dominates_removal:
@@ -604,7 +606,7 @@ class FixedSizeSampled(Sampling):
             mu = distance(adjacency) * mu_of(steps)
 
             def group(k: int) -> Pair:
-                # The rarest group has all draws: with an infinite loss there were no Rényi curve.
+                # The rarest group has all draws: an infinite loss would leave no Rényi curve.
                 far = LARGEST_MU < k * mu <= LARGEST_DRAWN_MU
                 return Pair.gaussian(k * mu) if far else gaussian_pair(k * mu)
         elif isinstance(base, Laplace):
@@ -635,7 +637,7 @@ class FixedSizeSampled(Sampling):
 
 
 def known_curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCurve | None:
-    """Return the curve of the pairs of a sample, never above the bounds by the curve inside."""
+    """Return the curve of the pairs of a sample, never above the bounds from the inner curve."""
     try:
         curve = curve_of_pairs(mechanism, adjacency)
     except UnsupportedMechanismError:
@@ -646,7 +648,7 @@ def known_curve_of_pairs(mechanism: Mechanism, adjacency: Adjacency) -> RenyiCur
 def _poisson_curve(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve:
     """Return the curve of ((1-q) Q + q P, Q) and its reverse, (P, Q) the pairs of a mechanism.
 
-    Where an involution swaps a pair, the first of the two is the larger one.
+    If an involution swaps P and Q, the first of the two curves is the larger one.
     """
     if rate == 0.0:
         return RenyiCurve.linear(0.0)
@@ -675,7 +677,7 @@ def _poisson_curve(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiC
 
 
 def _curve_of_sampled_pair(base: Mechanism, rate: float, adjacency: Adjacency) -> RenyiCurve | None:
-    """Return the curve of ((1-q) Q + q P, Q); None: it is not known, or has no end."""
+    """Return the curve of ((1-q) Q + q P, Q); None if it is not known or unbounded."""
     try:
         curve = pair_of(base, adjacency, "remove").sampled(rate).moment()
     except UnsupportedMechanismError:
@@ -695,11 +697,11 @@ def fixed_size_curve(base: Mechanism, rate: float) -> RenyiCurve:
 
 
 def _both_orders(base: Mechanism, rate: float) -> RenyiCurve:
-    """Return the curve where a record is replaced in a sample that holds any at a rate.
+    """Return the curve for a replaced record, in a sample that holds each record at a rate.
 
-    Both directions of a Poisson sample together: twice the excess of the larger one. Without one
-    pair for all, the profile is at most the sum of two, that of the two records and that of one
-    and what a sample has in their place.
+    Both directions of a Poisson sample together have at most twice the excess of the larger one.
+    Without one pair for all neighbours, the profile is at most the sum of two: that of the two
+    records, and that of one record and the one that a sample has in its place.
     """
     poisson = _poisson_curve(base, rate, REPLACE)
     twice = poisson.mixture_bound(2.0 if base.symmetric else 4.0)

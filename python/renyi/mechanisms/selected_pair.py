@@ -1,18 +1,18 @@
-"""The best of a random number of runs, as a pair: by the privacy profile of a run.
+"""The pair of the best of a random number of runs, from the privacy profile of one run.
 
-With phi the probability generating function of the number of runs, outputs in the order of their
-scores and F the distribution functions of a run, the best output has the density phi'(F(y)) f(y);
-ties are broken by coins, and "no run" is equally likely on both sides. Let x = 1 - F_P(y) be the
-mass above y. That of Q there is at most T(x), the largest Q-mass of events of P-mass x. As phi'
-rises, and with t = e^epsilon,
+Let phi be the probability generating function of the number of runs, and F the distribution
+function and f the density of a run, with outputs in the order of their scores. The best output has
+the density phi'(F(y)) f(y); ties are broken by coins, and "no run" is equally likely on both sides.
+Let x = 1 - F_P(y) be the mass above y. The Q-mass above y is at most T(x), the largest Q-mass of
+events of P-mass x. As phi' rises, and with t = e^epsilon,
 
     delta(epsilon) <= E_{L ~ P} max_x (phi'(1-x) - t e^-L phi'(1-T(x)))_+ ,                  (1)
 
-for each order of the outputs. It is E_Q h(e^L) for a convex function h and rises with T, so that
-a pair that dominates the run may stand for it, here one of finitely many losses. By (1) all of
-t >= 1 is bounded; t < 1 is the same of (Q, P), and a curve of deltas is a pair of its own.
+for each order of the outputs. The right side is E_Q h(e^L) for a convex function h and rises with
+T. A pair that dominates the run may therefore replace it, here one with finitely many losses. (1)
+bounds all t >= 1; for t < 1 it applies to (Q, P). The resulting curve of deltas defines a pair.
 
-All is rounded to the safe side: weights under P up, under Q down, T up.
+Rounding is conservative: weights under P go up, weights under Q down, T up.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from renyi._search import lower_hull
 Array = npt.NDArray[np.float64]
 
 UP = 1.0 + 2.0**-44  # more than 256 roundings
-DROPPED = 1.0 + 2.0**-34  # by points that the hull lacks, 2^-49 each
-LEVELS = 800  # cells where weights fall by equal factors
-DEEPEST = 60.0  # of log weights: cells below are coarse
+DROPPED = 1.0 + 2.0**-34  # for points that the hull lacks, 2^-49 each
+LEVELS = 800  # cells, over each of which weights fall by an equal factor
+DEEPEST = 60.0  # the fall of log weights beyond which cells are coarse
 LARGEST_EPSILON = 340.0
 
 
 class FinitePair(NamedTuple):
-    """Masses of outcomes under P and Q, by rising losses: the first may be -inf, the last inf."""
+    """Masses of outcomes under P and Q, by rising loss, which may start at -inf and end at inf."""
 
     p: Array
     q: Array
@@ -49,10 +49,10 @@ class FinitePair(NamedTuple):
 def finite_pair(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
     """Return a pair (P, Q) whose profile is not below points of that of a mechanism.
 
-    ``forward``: epsilons, rising from 0, and upper bounds of delta of (P, Q); ``backward`` of
-    (Q, P). Between the points delta is joined linearly in t = e^epsilon, a convex function of t:
-    the change of its slope at t is a Q-mass with a P-mass t times as large; beyond the last point
-    it is constant, an infinite loss.
+    ``forward`` has epsilons, rising from 0, and upper bounds of delta of (P, Q); ``backward`` has
+    those of (Q, P). Between the points delta is linear in t = e^epsilon, and convex overall: the
+    change of its slope at t is a Q-mass with a P-mass t times as large. Beyond the last point delta
+    is constant, an infinite loss.
     """
     at_zero, raised = _variation(forward, backward), 0.0
     if at_zero > 1.0 - 1e-12:
@@ -62,7 +62,7 @@ def finite_pair(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> 
             _masses(np.expm1(epsilons) * (UP + raised), np.append(at_zero, deltas[1:]))
             for epsilons, deltas in (forward, backward)
         )
-        # What remains has no loss: its masses complete those of P to at least 1, of Q to at most 1.
+        # The rest has no loss: its masses complete those of P to at least 1, of Q to at most 1.
         p = 1.0 - math.fsum([*large, *other_small]) + 2.0**-52
         q = 1.0 - math.fsum([*small, *other_large]) - 2.0**-52
         if q >= 0.0:
@@ -70,11 +70,11 @@ def finite_pair(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> 
                 np.concatenate([other_small[::-1], [max(p, 0.0)], large]),
                 np.concatenate([other_large[::-1], [q], small]),
             )
-        raised = max(100.0 * raised, 1e-12)  # delta falls: it holds at larger t, too
+        raised = max(100.0 * raised, 1e-12)  # delta falls, so that it holds at larger t, too
 
 
 def _variation(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> float:
-    """Return what convexity in t allows at t = 1.
+    """Return the least bound of delta at t = 1 that convexity in t gives.
 
     With H(t) = E_P[(1 - t e^-L)_+], which is 1 - t + t delta(-log t) of (Q, P) for t < 1, the
     points (t/(1+t), H/(1+t)) lie above a convex function wherever those of H do.
@@ -89,8 +89,8 @@ def _variation(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> f
 def _masses(excess: Array, deltas: Array) -> tuple[Array, Array]:
     """Return the masses of positive losses under P and Q, the last infinite; excess = t - 1.
 
-    Differences of slopes are exact to an ulp of themselves, so that the sums which give back
-    delta, of terms >= 0, are right to few ulps.
+    Differences of slopes are exact to an ulp of themselves. The sums that reproduce delta have
+    terms >= 0, and are therefore right to a few ulps.
     """
     x, y = lower_hull(excess, np.minimum.accumulate(np.minimum(deltas, 1.0)), exact=False)
     slopes = np.append(np.diff(y) / np.diff(x), 0.0)
@@ -100,7 +100,7 @@ def _masses(excess: Array, deltas: Array) -> tuple[Array, Array]:
 
 
 class Runs:
-    """The weights phi'(1 - x) of a number of runs of a mean and a shape.
+    """The weights phi'(1 - x) of a random number of runs, given by its mean and shape.
 
     phi' falls by (1 + rate x)^-(shape + 1), or e^(-rate x) for a Poisson number: the rate is
     1/gamma - 1 of the truncated negative binomial, -p of the binomial distribution.
@@ -133,7 +133,7 @@ class Runs:
         return self.mean * np.exp(-self._fall(x, self._rates[1]) * (1.0 + 2.0**-49)) / UP
 
     def mass(self, x: Array, width: Array) -> Array:
-        """Return phi(1 - x) - phi(1 - x - width), about, to 1e-13 of itself."""
+        """Return roughly phi(1 - x) - phi(1 - x - width), to 1e-13 of itself."""
         rate, power = self._rates[1], self._power - 1.0
         if rate == 0.0:  # one run
             return np.asarray(self.mean * width)
@@ -167,9 +167,9 @@ class Runs:
 class _Envelope:
     """max_x (phi'(1-x) - s phi'(1-T(x))), rounded up, as a function of s >= 0.
 
-    On a cell of x, phi'(1-x) is convex, below its chord; phi'(1-T(x)) falls with a concave T, is
-    convex too, and above its tangent in the middle. Their difference is largest at an end, so
-    that the points (tangent, chord) at the ends of all cells and their hull are all that counts.
+    On a cell of x, phi'(1-x) is convex and below its chord; phi'(1-T(x)) falls with a concave T, is
+    convex, too, and above its tangent in the middle. The difference of chord and tangent is largest
+    at an end, so that only the points (tangent, chord) at the ends of cells and their hull matter.
     """
 
     def __init__(self, runs: Runs, run: FinitePair) -> None:
@@ -186,25 +186,25 @@ class _Envelope:
         value = runs.lower(middle)
         with np.errstate(invalid="ignore"):
             half = 0.5 * np.diff(t) * value * runs.slope(middle)
-        fine = half < 0.25 * value  # elsewhere: the largest and the least value of the cell
+        fine = half < 0.25 * value  # elsewhere, a cell has its largest and least value
         end = runs.lower(t[1:])
         left = np.where(fine, value + half / UP, end)
         right = np.where(fine, value - half * UP, end)
         right_w = np.where(fine, w[1:], w[:-1])
-        # The cell without width at 0, where T jumps, and that of P alone.
+        # The last point is the cell without width at 0, where T jumps: P alone.
         q = np.concatenate([left, right, runs.lower(t[:1])])
         hull = lower_hull(q, -np.concatenate([w[:-1], right_w, w[:1]]), exact=False)
         self._q, self._p = hull[0], -hull[1] * DROPPED
         self._slopes = np.diff(hull[1]) / np.diff(hull[0])
 
     def __call__(self, s: Array) -> Array:
-        """Return the maximum, or 0 if it is below; rounding of slopes takes less than an ulp."""
+        """Return the maximum, or 0 if it is negative; rounded slopes cost less than an ulp."""
         best = np.searchsorted(self._slopes, -s)
         return np.maximum(self._p[best] * UP - s * self._q[best], 0.0)
 
     @property
     def end(self) -> float:
-        """Where it becomes 0, rounded up."""
+        """The s at which the function becomes 0, rounded up."""
         with np.errstate(divide="ignore"):
             return float(np.max(self._p / self._q)) * UP
 
@@ -221,21 +221,21 @@ def selected(runs: Runs, run: FinitePair) -> tuple[Array, Array]:
     return finite_pair(forward, forward if same else _profile(runs, reverse))
 
 
-# What an order of scores attains, of a pair that a run dominates.
+# A lower bound: the pair that one order of scores attains, for a pair that a run dominates.
 
 ATTAINED_ERROR = 1e-11  # relative, of masses
-LEAST_POINT = 1e-13  # of masses, nearer to an end of the trade-off curve none are followed
+LEAST_POINT = 1e-13  # of masses: points closer to an end of the trade-off curve are dropped
 ON_TOP = [0.0, *np.geomspace(1e-9, 0.03, 12), *np.linspace(0.05, 0.95, 19)]  # of P
 LEAST_PARTS = 200  # of all outcomes, about half
-REFERENCE = 1e-6  # delta for which one of these is chosen
+REFERENCE = 1e-6  # the delta for which one of these is chosen
 
 
 def attained_points(t: Array, low: Array, high: Array) -> tuple[Array, Array]:
     """Return (Q, P) of events that exist, by brackets of delta at rising t: lines below delta.
 
-    Of t_i < t < t_j, neighbours, delta is above both lines that neighbouring chords become beyond
-    their ends; a line through both values is lowered until it is below these. Beyond t_j its slope
-    is to be at most that of the chord, before t_i at least.
+    Between neighbours t_i < t < t_j, delta is above the extensions of both neighbouring chords. A
+    line through both values is lowered until it is below these extensions. For t > t_j
+    its slope must be at most that of the chord from t_i to t_j, for t < t_i at least.
     """
     step = np.diff(t)
     least, most = (low[1:] - high[:-1]) / step, (high[1:] - low[:-1]) / step  # slopes
@@ -257,7 +257,7 @@ def attained_points(t: Array, low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def event_masses(forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
-    """Return masses by falling loss, of a pair that what has these events dominates.
+    """Return masses, by falling loss, of a pair below every pair that has these events.
 
     ``forward`` and ``backward`` are points of `attained_points` of (P, Q) and of (Q, P).
     """
@@ -271,8 +271,8 @@ def event_masses(forward: tuple[Array, Array], backward: tuple[Array, Array]) ->
 def attained(runs: Runs, forward: tuple[Array, Array], backward: tuple[Array, Array]) -> FinitePair:
     """Return masses of the best of several runs in some order of scores; points as above.
 
-    Outcomes of low loss are on top, as good as one of `ON_TOP` makes it, then all by falling loss.
-    Coins tell parts of an outcome from each other, small ones first and last.
+    Outcomes of low loss are on top, with the best P-mass of `ON_TOP`; the others follow by falling
+    loss. Coins split an outcome into parts, the smallest parts first and last.
     """
     p, q = event_masses(forward, backward)
     cuts = 0.5 * np.geomspace(1e-9, 1.0, 2 + LEAST_PARTS // (p.size + 1))

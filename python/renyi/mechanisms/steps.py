@@ -17,15 +17,15 @@ REPLACE: Adjacency = "replace_one"
 NOTHING = Pair.discrete(np.ones(1), np.ones(1))
 REVEALED = Pair.discrete(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
 
-# The domain of the engine. What lies outside is accounted as something less private inside, or
-# bracketed by pairs on either side: these numbers affect width, not validity.
-LARGEST_GROUP = 1000  # records, times those that come instead
-LARGEST_MU = 500.0  # of Gaussian noise; a larger one leaves nothing to protect
+# The domain of the engine. A step outside is accounted as a less private step inside, or bracketed
+# by pairs on either side: these numbers affect width, not validity.
+LARGEST_GROUP = 1000  # records times the records that come instead
+LARGEST_MU = 500.0  # of Gaussian noise; with a larger mu nothing is protected
 SMALLEST_MU = 1e-12
 LARGEST_MU_OF_GROUP = 1e6  # of all records together
 MOST_SURE = 600.0  # -log of the chance that no record of a group is sampled, in a split sum
 SMALLEST_RATE = 1e-100  # also the smallest noise; less counts as none
-LITTLE_NOISE = 1e-4  # on samples; pairs of less are bracketed where records are replaced
+LITTLE_NOISE = 1e-4  # on samples; with less, the pairs for replaced records are bracketed
 LARGEST_RDP = 1e290  # divergence over its order; above, it is accounted as infinite
 LARGEST_LOSS = 500.0  # of a pair with exact losses; larger ones are bracketed
 SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
@@ -34,7 +34,7 @@ SMALLEST_LOSS = 1e-12  # smaller ones are bracketed by this and by 0
 class SampledStep(NamedTuple):
     """Gaussian noise on a Poisson sample; rate 1: on all of the data.
 
-    Of ``records`` that come and go together each is sampled by its own coin.
+    A person's ``records`` come and go together; each is sampled by its own coin.
     """
 
     rate: float
@@ -51,7 +51,7 @@ def distance(adjacency: Adjacency) -> int:
 
 
 def within_domain(step: SampledStep) -> SampledStep | None:
-    """Return a step within the domain of the engine that is no more private; None: no release."""
+    """Return a step in the engine's domain that is no more private; None if nothing is released."""
     rate, noise, records = step
     if rate == 0.0 or noise == math.inf:
         return None
@@ -70,7 +70,7 @@ def product_of_rates(outer: float, inner: float) -> float:
 def one_release(steps: CountedSteps) -> SampledStep | None:
     """Return one release with the law of all steps, noise rounded down.
 
-    Releases that draw their own samples cannot be sampled again as one: None.
+    None: the releases draw their own samples, and cannot be sampled again as one release.
     """
     if len(steps) == 1 and steps[0][1] == 1:
         return steps[0][0]
@@ -83,9 +83,9 @@ def one_release(steps: CountedSteps) -> SampledStep | None:
 
 
 def mu_of(steps: CountedSteps) -> float:
-    """Return sensitivity over deviation of the one Gaussian release that steps are, rounded up.
+    """Return sensitivity over deviation of one Gaussian release with the law of steps, rounded up.
 
-    All of them are on all of the data.
+    All steps are on all of the data.
     """
     least, root = _relative_root(steps)
     if least == 0.0 or least == math.inf:
@@ -98,7 +98,7 @@ def mu_of(steps: CountedSteps) -> float:
 def _relative_root(steps: CountedSteps) -> tuple[float, float]:
     """Return the least noise, and the root of the sum of (least / noise)^2.
 
-    Relative to the least, so that no square over- or underflows.
+    The sum is relative to the least noise, so that no square over- or underflows.
     """
     least = min((step.noise for step, _ in steps), default=math.inf)
     if least == 0.0 or least == math.inf:

@@ -19,15 +19,15 @@ class Composition:
     """Independent, possibly adaptive uses of several mechanisms, in one direction.
 
     Args:
-        parts: Pairs with their counts, 0 <= count <= 1e9. What `Mechanism.dominating_pair` returns
-            serves too.
-        rtol: Aim for the relative width of brackets of delta, in [1e-12, 1].
-        max_points: Cap on the nodes of every lattice and window, in [2^10, 2^26]. Where it is
-            reached the bracket is wider than asked for, and still encloses.
+        parts: Pairs with their counts, 0 <= count <= 1e9; also pairs that
+            `Mechanism.dominating_pair` returned.
+        rtol: The aim for the relative width of brackets of delta, in [1e-12, 1].
+        max_points: Cap on the nodes of every lattice and window, in [2^10, 2^26]. If it is reached,
+            the bracket is wider than ``rtol``, and still encloses.
 
     One use alone is integrated without a lattice. Otherwise the loss is discretised from both sides
     with one step, chosen so that the log moment functions of the two sides differ by less than
-    ``rtol`` at the tilt; composed by FFT; the results enclose delta whatever was chosen.
+    ``rtol`` at the tilt, and composed by FFT. The results enclose delta for any step and tilt.
 
     >>> from renyi.mechanisms import Laplace
     >>> lower, upper = Composition([(Laplace(1.0).dominating_pair(), 10)]).delta_bounds(3.0)
@@ -66,7 +66,8 @@ class Composition:
     def epsilon_bounds(self, delta: float) -> tuple[float, float]:
         """Return numbers that enclose the least epsilon with delta(epsilon) <= delta.
 
-        Negative where even P and Q exchanged roles would satisfy it; inf below the infinite mass.
+        Epsilon is negative if Q and P exchanged satisfy it, too; inf for delta below the infinite
+        mass.
 
         >>> from renyi.mechanisms import Laplace
         >>> one = Composition([(Laplace(10.0).dominating_pair(), 1)])
@@ -79,9 +80,9 @@ class Composition:
     def discrete_tradeoff(self) -> tuple[Array, Array]:
         """Return the vertices (alpha, beta) of the trade-off function of finitely many losses.
 
-        It is the least probability of accepting Q under P among tests that reject it under Q with
-        probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383), linear between them:
-        ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
+        Beta is the least probability of accepting Q under P among tests that reject Q under Q with
+        probability at most alpha (Dong, Roth, Su 2022, arXiv 1905.02383). It is linear between the
+        vertices: ``numpy.interp(alpha, *parts.discrete_tradeoff())``.
 
         Returns:
             alpha, beta: alpha increasing from 0 to 1, beta decreasing to 0. All sums are of
@@ -115,8 +116,8 @@ class Composition:
                 np.convolve(total, _self_convolved(_at_nodes(places, weights), count))
                 for total, weights in ((p, masses), (q, others))
             )
-        # Reject Q from the largest loss downward. Outcomes of P alone are missing from p, so that
-        # beta starts below 1; those of Q alone come last.
+        # The test rejects Q from the largest loss downward. p lacks outcomes of P alone, so that
+        # beta starts below 1; outcomes of Q alone come last.
         alpha = np.concatenate(([0.0], np.cumsum(q[::-1])))
         beta = np.concatenate((np.cumsum(p)[::-1], [0.0]))
         if any(compiled_pair(pair).null_mass > 0.0 for pair, _ in items):
@@ -129,7 +130,7 @@ _PAIRS = (DominatingPair, Pair)
 
 
 def _distinct(parts: Iterable[Part]) -> list[Part]:
-    """Return the distinct parts with their counts, those that are used at all."""
+    """Return the distinct parts with their counts, without unused parts."""
     allowed = "an iterable of (DominatingPair, count)"
     try:
         items = list(parts)

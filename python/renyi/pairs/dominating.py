@@ -1,7 +1,7 @@
-"""Pairs of distributions (P, Q) that no mechanism is named after, and pairs made of pairs.
+"""Pairs of distributions (P, Q) that are not given by a mechanism, and pairs made of pairs.
 
 The privacy loss is L = log dP/dQ(x) for x ~ P, and delta(epsilon) = E_P[(1 - e^(epsilon - L))_+].
-One direction at a time: for a mechanism under add/remove adjacency build both.
+A pair is of one direction: for a mechanism under add/remove adjacency build both.
 """
 
 import math
@@ -22,11 +22,11 @@ from renyi._validation import PROBABILITY, Range, number_in, real_of
 Array = npt.NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
 
-_LARGEST = 5e3  # loss of generalised Gaussian noise
+_LARGEST = 5e3  # the largest loss of generalised Gaussian noise
 
 
 class DominatingPair(ABC):
-    """An immutable pair (P, Q), seen through its privacy loss; equal where its arguments are."""
+    """An immutable pair (P, Q), given by its privacy loss; pairs of equal arguments are equal."""
 
     __slots__ = ()
 
@@ -70,7 +70,7 @@ def _compiled(distribution: DominatingPair) -> Pair:
 
 
 Part = tuple[DominatingPair | Pair, int]
-"""A pair, or that of a mechanism, and how often it is used."""
+"""A pair, or the pair of a mechanism, and its number of uses."""
 
 
 def compiled_pair(pair: DominatingPair | Pair) -> Pair:
@@ -79,14 +79,14 @@ def compiled_pair(pair: DominatingPair | Pair) -> Pair:
 
 
 def require_pair(value: object, name: str) -> None:
-    """Refuse what is not a pair."""
+    """Raise `TypeError` unless a value is a pair."""
     if not isinstance(value, DominatingPair):
         raise TypeError(f"{name} must be a DominatingPair, got {value!r}")
 
 
 @runtime_checkable
 class _HasPair(Protocol):
-    """A mechanism of `renyi.mechanisms`, which is above this package."""
+    """A mechanism of `renyi.mechanisms`, which this package cannot import."""
 
     def dominating_pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair: ...
 
@@ -96,13 +96,13 @@ class MechanismPair(DominatingPair):
     """The pair of a mechanism for one kind of neighbours and one direction.
 
     Args:
-        mechanism: One whose pair is known.
+        mechanism: A mechanism whose pair is known.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
         direction ({"remove", "add"}): "remove" compares the outputs with the record to those
             without it.
 
     Raises:
-        TypeError: If it is not a mechanism, or one without a pair (`UnsupportedMechanismError`).
+        TypeError: If it is not a mechanism, or has no known pair (`UnsupportedMechanismError`).
 
     >>> from renyi.mechanisms import Laplace
     >>> MechanismPair(Laplace(2.0)).support, MechanismPair(Laplace(2.0), "replace_one").support
@@ -172,8 +172,8 @@ class MixedPair(DominatingPair):
     """Shows which of several pairs was drawn, and an outcome of it: delta is the weighted sum.
 
     Args:
-        weights: In [0, 1], of sum at most 1. With what is missing to 1 nothing is revealed.
-        pairs: As many, at least one.
+        weights: In [0, 1], of sum at most 1. With the remaining probability nothing is revealed.
+        pairs: As many as weights, at least one.
 
     >>> from renyi.mechanisms import Laplace
     >>> from renyi.pairs import Composition
@@ -240,7 +240,7 @@ class DensityPair(DominatingPair):
 
     Args:
         log_p, log_q: Vectorised; finite inside the interval. Equal callables compare equal.
-        start, end: The interval, finite; what P has outside is counted at infinite loss.
+        start, end: The interval, finite; the P-mass outside counts as infinite loss.
         breaks: Points inside where a density or its slope jumps.
         tolerance: Stated relative error of the integrals, in [1e-15, 1e-3].
 
@@ -250,9 +250,9 @@ class DensityPair(DominatingPair):
             differ by more than ``tolerance``.
 
     The interval is divided into 4,096 panels, broken at the turning points of the loss found among
-    the panels' ends. Assumed, and not provable from values: the densities are smooth between the
-    breaks on the scale of a panel, and the loss has no further turning point. Bounds are then
-    certified given the densities as computed and ``tolerance``.
+    the panels' ends. Two assumptions cannot be proved from values: the densities are smooth between
+    the breaks on the scale of a panel, and the loss has no further turning point. Under these, the
+    bounds are certified for the densities as computed and ``tolerance``.
 
     >>> def log_p(x): return -0.5 * (x - 1.0) ** 2 - 0.5 * np.log(2.0 * np.pi)
     >>> def log_q(x): return -0.5 * x**2 - 0.5 * np.log(2.0 * np.pi)
@@ -305,7 +305,7 @@ def _probabilities(values: npt.ArrayLike, name: str) -> tuple[float, ...]:
 
 
 class _Noise(DominatingPair):
-    """A pair of noise by its numbers, each of a range, in the order of the engine."""
+    """A pair of noise given by numbers, each with a range, in the order of the engine."""
 
     __slots__ = ()
     _ranges: ClassVar[dict[str, Range]]
@@ -324,10 +324,10 @@ class StudentTPair(_Noise):
 
     Args:
         degrees: Degrees of freedom n, in [1.5, 1e4].
-        scale: Over the shift, in [0.01, 1e6].
+        scale: Scale over the shift, in [0.01, 1e6].
 
-    The loss is (n + 1) asinh(1/(2 scale n^(1/2))) at most, between the output's two extremes, and
-    goes back to 0 beyond them: one use is pure differential privacy. The standard deviation is
+    The loss is at most (n + 1) asinh(1/(2 scale n^(1/2))), reached at two extremal outputs, and
+    returns to 0 beyond them: one use is pure differential privacy. The standard deviation is
     scale (n/(n-2))^(1/2) for n > 2.
 
     >>> largest = 4.0 * math.asinh(0.25 / math.sqrt(3.0))
@@ -349,7 +349,7 @@ class GeneralisedGaussianPair(_Noise):
     Args:
         shape: In [1.01, 10]. At 2 it is Gaussian noise of standard deviation scale/sqrt(2); at 1 it
             would be Laplace noise.
-        scale: Over the shift, in [0.01, 1e6], and so large that losses above 5,000 have a
+        scale: Scale over the shift, in [0.01, 1e6], and so large that losses above 5,000 have a
             probability below 1e-320.
 
     The log of the density is concave, so that the loss increases with the output; it has no bound.
@@ -372,7 +372,7 @@ class GeneralisedGaussianPair(_Noise):
 
     def __post_init__(self) -> None:
         _Noise.__post_init__(self)
-        # Where the density has fallen to e^-737; panels are as many as the losses are large.
+        # The density has fallen to e^-737 at far; the number of panels grows with the losses.
         far = math.pow(737.0, 1.0 / self.shape)
         if not math.pow(far + 1.0 / self.scale, self.shape) - 737.0 <= _LARGEST:
             raise ValueError(
@@ -390,7 +390,7 @@ class LogisticPair(_Noise):
             The standard deviation is pi b/3^(1/2).
 
     Raises:
-        TypeError, ValueError: If it is not a number in [0.002, 1e12].
+        TypeError, ValueError: If ``scale`` is not a number in [0.002, 1e12].
 
     With t = 1/b the loss at x is t - 2 log w, w = (1 + e^(t - x/b))/(1 + e^(-x/b)). Q's
     distribution function at x is (e^t - w)/(e^t - 1): under Q, w is uniform on [1, e^t]. So the

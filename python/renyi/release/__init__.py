@@ -1,8 +1,8 @@
 """Statistics that are charged and drawn in one call, under one budget.
 
-The budget is a filter or a data set of a ledger. A release checks its arguments, takes the exact
-statistic, charges the budget, and only then draws. What is charged is the mechanism from which the
-noise is drawn: the sensitivity holds in exact arithmetic, the noise is ideal and on a lattice.
+The budget is a filter or a data set of a ledger. A release checks its arguments, computes the exact
+statistic, charges the budget, and only then draws. The charge is the mechanism from which the noise
+is drawn: the sensitivity holds in exact arithmetic, the noise is ideal and on a lattice.
 
 `randomize` draws reports of local randomizers instead, which `renyi.Shuffled` accounts for.
 

@@ -1,4 +1,4 @@
-"""Columns of records: what is taken from each is an integer or a cell, whatever the others are.
+"""Columns of records: each record gives an integer or a cell, independent of the others.
 
 The sensitivity of a floating-point sum is not that of the exact one: it depends on the order, on
 the number of roundings, and on overflow (Casacuberta and others 2022, arXiv 2207.10635). So the
@@ -23,17 +23,17 @@ from renyi._validation import Range, check_on_host, number_in, real_of
 
 Array = npt.NDArray[Any]
 
-RECORDS = 1 << 20  # at a time: memory for some millions of bytes beside the column
+RECORDS = 1 << 20  # at a time: they take some megabytes beside the column
 DIGITS = 36
 LEAST_WIDTH = 2.0**-900
 LARGEST = Range(-(2.0**900), 2.0**900)
 EXACT = 2**53
 NUMBERS = "a column of numbers"
-ARRAYS = ("__array__", "__array_interface__", "__array_struct__")  # what has a type of its own
+ARRAYS = ("__array__", "__array_interface__", "__array_struct__")  # of objects with one type
 
 
 def column_of(values: Any, name: str, allowed: str) -> Array:
-    """Return a column as an array of one dimension, without a copy where it has one."""
+    """Return a column as an array of one dimension, without a copy if it is one."""
     refuse_masked(values, name)
     check_on_host(values, name)
     if isinstance(values, str | bytes):
@@ -56,8 +56,8 @@ def column_of(values: Any, name: str, allowed: str) -> Array:
 def numbers_of_column(values: Any, missing: float | None) -> Iterator[npt.NDArray[np.float64]]:
     """Yield the numbers of a column as doubles, piece by piece; infinities stay.
 
-    Each is rounded by itself to the nearest double. ``missing`` stands for NaN and None, which are
-    refused without it.
+    Each number is rounded by itself to the nearest double. ``missing`` replaces NaN and None, which
+    are refused without it.
     """
     column = _numeric(values)
     filler = None if missing is None else real_of(missing, "missing", "a number or None")
@@ -73,7 +73,7 @@ def _numeric(values: Any) -> Array:
 
 
 def utilities_of(values: Any) -> npt.NDArray[np.float64]:
-    """Return finite numbers that are doubles: rounding could move neighbours further apart."""
+    """Return finite numbers that are doubles: rounding others could move neighbours apart."""
     allowed = "finite numbers that are exactly doubles, at least one"
     column = _as_given(values, column_of(values, "utilities", allowed))
     if column.dtype.kind not in "iufO":
@@ -86,9 +86,9 @@ def utilities_of(values: Any) -> npt.NDArray[np.float64]:
 
 
 def _as_given(values: Any, column: Array) -> Array:
-    """Return a column whose entries have the types they had in a list.
+    """Return a column whose entries have their types in the given list.
 
-    NumPy makes all of one type: strings where one of them is, doubles where one is.
+    NumPy converts all to one type: to strings if one is a string, to doubles if one is a double.
     """
     if any(hasattr(values, name) for name in ARRAYS):
         return column
@@ -111,7 +111,7 @@ def _doubles(piece: Array, name: str = "values", allowed: str = NUMBERS) -> Arra
 
 
 def _double(value: Any) -> float:
-    """Return the nearest double, an infinity beyond all of them."""
+    """Return the nearest double; an infinity for numbers beyond all doubles."""
     try:
         return math.nan if value is None else float(value)
     except OverflowError:
@@ -131,7 +131,7 @@ def _filled(numbers: npt.NDArray[np.float64], filler: float | None) -> npt.NDArr
 
 
 def bounds_of(lower: Any, upper: Any) -> tuple[float, float]:
-    """Return bounds of what a record adds, the first below the second."""
+    """Return the bounds of a record, the first below the second."""
     low, high = number_in(lower, "lower", LARGEST), number_in(upper, "upper", LARGEST)
     if high - low < LEAST_WIDTH:
         raise ValueError(f"lower must be below upper, {high!r}, by 2^-900 or more, got {low!r}")
@@ -150,8 +150,8 @@ class Grid:
     def between(cls, lower: float, upper: float, reach: float) -> Grid:
         """Return a grid with 2^35 to 2^36 steps in ``reach``, by which neighbours differ.
 
-        Whole numbers are on it where that is at most 2^36. Steps are larger where the bounds are so
-        far from 0 that doubles are.
+        Whole numbers are on the grid if ``reach`` is at most 2^36. Steps are larger if the bounds
+        are so far from 0 that doubles are further apart.
         """
         exponent = max(math.frexp(reach)[1] - DIGITS, math.frexp(max(-lower, upper))[1] - 52)
         ends = [round(Fraction(bound) / Fraction(2) ** exponent) for bound in (lower, upper)]
@@ -168,14 +168,14 @@ class Grid:
         return Fraction(2) ** self.exponent
 
     def total(self, pieces: Iterator[npt.NDArray[np.float64]]) -> tuple[int, int]:
-        """Return the exact sum of the integers of all records, and how many records there are."""
+        """Return the exact sum of the integers of all records, and the number of records."""
         total = count = 0
         for piece in pieces:
             with np.errstate(over="ignore", under="ignore"):
-                np.ldexp(piece, -self.exponent, out=piece)  # exact, or out of bounds, or next to 0
+                np.ldexp(piece, -self.exponent, out=piece)  # exact, or out of bounds, or nearly 0
             np.rint(piece, out=piece)
             whole = np.clip(piece, self.low, self.high, out=piece).astype(np.int64)
-            # Below 2^52 each, 2^20 of them: halves of 26 bits do not overflow.
+            # Up to 2^20 integers below 2^52: sums of their 26-bit halves do not overflow.
             total += (int((whole >> 26).sum()) << 26) + int((whole & (2**26 - 1)).sum())
             count += len(whole)
         return total, count
@@ -209,7 +209,7 @@ def cells_of(values: Any, categories: Sequence[Any]) -> npt.NDArray[np.int64]:
 
 
 def _counted(piece: Array) -> Iterator[tuple[Any, int]]:
-    """Yield values and how many there are; objects one by one, for they may be equal to several."""
+    """Yield values with their counts; objects one by one, as one may equal several values."""
     if piece.dtype.kind in "OT":
         return zip(piece.tolist(), repeat(1))
     found, counts = np.unique(piece, return_counts=True)
@@ -232,7 +232,7 @@ def counts_between(values: Any, edges: npt.NDArray[np.float64]) -> npt.NDArray[n
 def sides_of(
     pieces: Iterator[npt.NDArray[np.float64]], points: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
-    """Return the numbers of records below each point and at most it, and that of all records."""
+    """Return the numbers of records below and at most each point, and of all records."""
     below = np.zeros(len(points) + 1, np.int64)
     upto = below.copy()
     count = 0

@@ -1,14 +1,15 @@
-"""What a release draws: noise beside numbers, or one of many candidates; what it costs, its tails.
+"""The draws of a release: noise for numbers, or one of many candidates; costs and tails.
 
 Laplace and Gaussian noise is ideal and then rounded to multiples of a power of two. The exact sum
-is split in a multiple of that and a rest: rounding the rest with the noise rounds the whole, so
-that a sum of any size is post-processing of the ideal mechanism (Mironov 2012, CCS, is withstood).
+is split into such a multiple and a rest: rounding the rest with the noise rounds the whole. A
+released sum of any size is therefore post-processing of the ideal mechanism, which resists the
+attack of Mironov 2012, CCS.
 
 A candidate is drawn exactly with probability proportional to e^(-x). Doubles would leave holes:
 weights that underflow are never drawn, and sums of weights are rounded (Ilvento 2020, arXiv
 1912.04222). Here a candidate is proposed by whole-number weights, somewhat above 2^b e^(-x), and
-accepted with probability 2^b e^(-x) over its weight: a uniform number, of which bits are drawn as
-needed, is compared with brackets of that, narrower and narrower.
+accepted with probability 2^b e^(-x) over its weight: a uniform number, whose bits are drawn as
+needed, is compared with ever narrower brackets of this probability.
 """
 
 import math
@@ -39,14 +40,14 @@ MULTIPLIER = Range(2.0**-20, 2.0**24)
 EPSILON = Range(2.0**-20, 2.0**20)
 RHO = Range(2.0**-40, 2.0**40)
 
-# Shares are priced this much lower, so that those which add up to a budget fit in it: filters
-# round every sum up.
+# The price of a share is lower by this factor, so that shares which add up to a budget fit into it:
+# filters round every sum up.
 REDUCED = 1 - Fraction(1, 2**40)
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A law of independent noise for each number released, and what all of them cost."""
+    """A law of independent noise for each released number, and the cost of all of them."""
 
     law: str
     scale: float
@@ -54,7 +55,7 @@ class Noise:
 
     @property
     def spacing(self) -> float:
-        """The lattice it is rounded to, 0 for noise on whole numbers."""
+        """The spacing of the lattice of the noise, 0 for noise on whole numbers."""
         return 0.0 if self.law == DISCRETE else noise_lattice(self.scale)
 
     def add_to_counts(
@@ -66,7 +67,7 @@ class Noise:
         return np.rint(self._added(counts.astype(np.float64), generator)).astype(np.int64)
 
     def add_to_sum(self, total: int, step: Fraction, generator: SecureGenerator) -> Fraction:
-        """Return ``total`` times ``step`` and noise, rounded to the lattice: exactly that."""
+        """Return ``total`` times ``step`` plus noise, rounded to the lattice, else exact."""
         spacing = Fraction(self.spacing)
         whole, rest = divmod(total * step, spacing)
         noisy = self._added(np.array([float(rest)]), generator)  # exact, see `fits`
@@ -94,20 +95,21 @@ def noise_of(
     whole: bool = False,
     joint: bool = False,
 ) -> Noise:
-    """Return the noise that was asked for, on numbers which neighbours move.
+    """Return the noise that the caller asked for, and its mechanism.
 
     Args:
-        noise, epsilon, rho: One of them: a mechanism, or what all of the release may cost.
-        replaced: Whether neighbours replace a record: accountants then take it that a query moves
-            by twice what the presence of a record does, so that this is half of ``distance``.
-        distance: How far neighbours move a number.
-        parts: How many numbers neighbours move as far, each charged by itself.
+        noise, epsilon, rho: One of them: a mechanism, or the cost of the whole release.
+        replaced: Whether neighbours replace a record. Accountants then assume that neighbours move
+            a query twice as far as the presence of a record, which therefore moves half of
+            ``distance``.
+        distance: The distance that neighbours move a number.
+        parts: The count of numbers that neighbours move this far, each charged by itself.
         whole: Whether the numbers are whole.
-        joint: Whether several numbers are moved by ``distance`` in all, in the L1 norm.
+        joint: Whether neighbours move several numbers by ``distance`` in total, in the L1 norm.
     """
     asked = _asked(noise, epsilon, rho, 2 if replaced else 1, parts, whole)
     if isinstance(asked, DiscreteLaplace):
-        # One step apart on whole numbers: losses are 1/scale and -1/scale, those of pure privacy.
+        # Neighbours are one step apart: losses are 1/scale and -1/scale, those of pure privacy.
         loss = PureDP(float_above(1 / Fraction(asked.scale)))
         return Noise(DISCRETE, asked.scale, _times(loss if replaced else asked, parts))
     multiplier = Fraction(asked.noise_multiplier)
@@ -139,7 +141,7 @@ def _asked(
     if rho is not None:
         share = Fraction(number_in(rho, "rho", RHO)) * REDUCED / parts
         return Gaussian(above(half * math.sqrt(float_above(1 / (2 * share)))))
-    # No subclass: it could tell the accountant another scale than the generator.
+    # No subclasses: one could give the accountant another scale than the generator.
     if type(noise) is Gaussian or type(noise) is Laplace:
         number_in(noise.noise_multiplier, "noise_multiplier of noise", MULTIPLIER)
         return noise
@@ -153,7 +155,7 @@ def _asked(
 
 
 def tail_point(law: str, scale: float, outside: float) -> float:
-    """Return t, rounded up, with P(|noise| > t) <= ``outside``, before it is rounded.
+    """Return t, rounded up, with P(|noise| > t) <= ``outside``, noise before rounding.
 
     For noise on whole numbers t is the least whole number.
     """
@@ -170,10 +172,10 @@ FIRST_BITS = 64
 
 
 class Exponents(NamedTuple):
-    """Numbers x_k of candidates k: bounds of all from below, at least -1, and each exactly.
+    """Numbers x_k of candidates k: lower bounds of all, at least -1, and each exactly.
 
-    The bounds should be next to the numbers, and one of these next to 0: proposals that are refused
-    are few then.
+    The bounds should be close to the numbers, and the least number close to 0: few proposals are
+    then refused.
     """
 
     below: npt.NDArray[np.float64]
@@ -183,7 +185,7 @@ class Exponents(NamedTuple):
 def of_ranks(
     below: npt.NDArray[np.int64], upto: npt.NDArray[np.int64], target: Fraction, rate: Fraction
 ) -> Exponents:
-    """Return ``rate`` times the distances of ``target`` from [below, upto], less that of the best.
+    """Return ``rate`` times the distances of ``target`` from [below, upto], less the least one.
 
     Ranks and target are below 2^38, the rate is at most 2^10.
     """
@@ -195,7 +197,7 @@ def of_ranks(
         return max(Fraction(int(below[k])) - target, target - int(upto[k]), Fraction(0))
 
     best = distance(int(np.argmin(distances)))
-    # Each is within 2^-52 of itself and of 1.
+    # Each distance has an error within 2^-52 of itself and of 1.
     error = 2.0**-50 * (1.0 + distances + float(best))
     return Exponents(
         (distances - float(best) - error) * float(rate), lambda k: rate * (distance(k) - best)
@@ -203,10 +205,10 @@ def of_ranks(
 
 
 def of_utilities(utilities: npt.NDArray[np.float64], rate: Fraction) -> Exponents:
-    """Return ``rate`` times how far utilities, finite, are below the best."""
+    """Return ``rate`` times the distances of finite utilities below the best."""
     best = float(utilities.max())
     with np.errstate(over="ignore", under="ignore"):
-        # Each operation is within 2^-53, but where there is next to nothing.
+        # Each operation is within 2^-53, relatively, except near 0.
         below = np.nextafter((best - utilities) * float(rate) * (1.0 - 2.0**-50), -1.0)
     return Exponents(below, lambda k: rate * (Fraction(best) - Fraction(float(utilities[k]))))
 
@@ -215,7 +217,7 @@ def chosen(exponents: Exponents, generator: SecureGenerator) -> int:
     """Return a candidate k with probability proportional to e^(-x_k)."""
     below, exponent = exponents
     bits = 60 - len(below).bit_length()  # e 2^60 is below 2^63
-    # Within 2^-40 of e^(-x) or more, the error of exp included, and at least 1: nothing is lost.
+    # At least 2^bits e^(-x), the error of exp included, and at least 1: no candidate is lost.
     with np.errstate(under="ignore"):
         scaled = np.exp(-below) * (2.0**bits * (1.0 + 2.0**-40))
     weights = scaled.astype(np.int64) + 1
@@ -228,7 +230,7 @@ def chosen(exponents: Exponents, generator: SecureGenerator) -> int:
 
 
 def _uniform(total: int, generator: SecureGenerator) -> int:
-    """Return a whole number in [0, total), each as likely."""
+    """Return a uniform whole number in [0, total)."""
     bits = total.bit_length()
     while True:
         number = _bits(bits, generator)
@@ -256,7 +258,7 @@ def _accepted(x: Fraction, shift: int, weight: int, generator: SecureGenerator) 
 
 
 def _exp_bracket(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return numbers that enclose e^(-x), some 2^-bits apart."""
+    """Return numbers that enclose e^(-x), about 2^-bits apart."""
     if x > bits:
         return Fraction(0), Fraction(1, 2**bits)
     digits = 10 + bits // 3

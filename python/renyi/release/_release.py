@@ -1,4 +1,4 @@
-"""What was released: the value, what it cost, and how far the noise may have moved it."""
+"""A release: the value, its cost, and the distance that noise may have moved it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from renyi.release._draws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 SCALE = Range(0.0, 2.0**1000, "(]")
 FINITE = Range(-(2.0**1000), 2.0**1000)
 EXTENDED = Range(-math.inf, math.inf)
-SHOWN = 12  # cells of a histogram on a line
+SHOWN = 12  # the most cells of a histogram on a line
 
-# What a release of each query does not have.
+# The attributes that are None in a release of each query.
 NOISE = {"noise", "scale", "spacing", "bounds", "ends", "labels"}
 CHOICES = {"quantile": NOISE, "exponential": NOISE, "noisy_max": NOISE}
 SUMS = {"sum": {"labels", "ends"}, "mean": {"labels"}}
@@ -35,20 +35,21 @@ class Release:
 
     Attributes:
         query: "count", "sum", "mean", "histogram", "quantile", "exponential" or "noisy_max".
-        value (int, float, str or tuple): What was released; of a histogram a number for each cell.
-            Numbers may be below 0: rounding them up to 0 makes a bias.
-        mechanism: What was charged, from which the noise was drawn.
+        value (int, float, str or tuple): The released value; for a histogram a number for each
+            cell.
+            Numbers may be below 0: rounding them up to 0 adds a bias.
+        mechanism: The charged mechanism, from which the noise was drawn.
         adjacency ({"add_remove", "replace_one"}): Which data sets are neighbours.
-        note: What the caller wrote.
-        labels (tuple or None): Of a histogram: the category of each cell, or its two edges.
+        note: The note of the caller.
+        labels (tuple or None): For a histogram, the category of each cell, or its two edges.
         noise ({"discrete_laplace", "laplace", "gaussian"} or None): The law of the noise, None
-            where a candidate was chosen.
+            if a candidate was chosen.
         scale, spacing: Scale of the noise in units of the value, and the spacing of the lattice
             that values are rounded to.
-        bounds: What records were clipped to.
-        ends: Of a mean where the number of records is not public: the noisy sums of the distances
-            of records to the lower and to the upper bound, of which it is made. Their sum over
-            upper - lower is a noisy number of records.
+        bounds: The bounds that records were clipped to.
+        ends: For a mean, if the number of records is not public: the noisy sums of the distances of
+            records to the lower and to the upper bound, from which the mean is computed. Their sum
+            over upper - lower is a noisy number of records.
     """
 
     query: str
@@ -65,10 +66,10 @@ class Release:
 
     @property
     def standard_deviation(self) -> float | None:
-        """Standard deviation of the noise in each number, None where a candidate was chosen.
+        """Standard deviation of the noise in each number, None if a candidate was chosen.
 
-        Of a mean made of two noisy sums it is an estimate, and infinite if hardly any records are
-        seen. What clipping changes is not in it.
+        For a mean from two noisy sums it is an estimate, and infinite if hardly any records are
+        seen. The error of clipping is not included.
         """
         if self.noise is None:
             return None
@@ -101,8 +102,8 @@ class Release:
         """Return an interval that holds the statistic without noise, for each number of the value.
 
         Args:
-            confidence: The probability that it does, at least, in (0, 1): for each cell of a
-                histogram by itself.
+            confidence: The least probability that it does, in (0, 1): for each cell of a histogram
+                by itself.
 
         Returns:
             tuple of float, or tuple of such.
@@ -111,8 +112,9 @@ class Release:
             TypeError, ValueError: If ``confidence`` is not such a number, or a candidate was
                 chosen, for which there is no such interval.
 
-        From the exact tails of the noise, rounding included; a mean of two noisy sums by Fieller's
-        method: means p are kept for which near (1 - p) - far p is within the tails of its noise.
+        The interval follows from the exact tails of the noise, rounding included. For a mean from
+        two noisy sums it is Fieller's: it keeps the means p for which near (1 - p) - far p is
+        within the tails of its noise.
         """
         outside = 1.0 - number_in(confidence, "confidence", BETWEEN)
         if self.noise is None or self.scale is None or self.spacing is None:
@@ -124,7 +126,7 @@ class Release:
             reach = above(reach + 0.5 * self.spacing)
         if not self._whole:
             return math.nextafter(self.value - reach, -math.inf), above(self.value + reach)
-        # Noise that was rounded once more is beyond the next whole number only if half beyond this.
+        # Rounded once more, noise passes a whole number only if it is beyond half a step from it.
         steps = int(reach) if self.noise == DISCRETE else math.ceil(reach - 0.5)
         if isinstance(self.value, tuple):
             return tuple((value - steps, value + steps) for value in self.value)
@@ -157,7 +159,7 @@ class Release:
         return {**data, "mechanism": self.mechanism.to_dict()}
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return all there is to know as strict JSON, for `from_json`.
+        """Return all attributes as strict JSON, for `from_json`.
 
         Raises:
             TypeError: If a candidate or a category is neither a string nor a number nor a boolean.
@@ -195,7 +197,7 @@ class Release:
 
 
 def _check_form(query: Any, value: Any, note: Any, labels: Any, **found: Any) -> None:
-    """Refuse what no release of this query is made of."""
+    """Raise an error unless the attributes form a release of this query."""
     lacking = LACKING[one_of(query, "query", LACKING)]
     if not isinstance(note, str):
         raise TypeError(f"note must be a string, got {note!r}")
@@ -253,7 +255,7 @@ def _restored(value: Any) -> Any:
 
 
 def _crossing(excess: Any) -> float:
-    """Return a number in [0, 1] below which a function is above 0, from below; 0 without one."""
+    """Return, from below, the end of the part of [0, 1] where a function is above 0; 0 if none."""
     if excess(0.0) <= 0.0:
         return 0.0
     low, high = 0.0, 1.0
@@ -269,7 +271,7 @@ def _laplace_mixture(first: float, second: float, outside: float) -> float:
     P(|a X + b Y| > t) = (a^2 e^(-t/a) - b^2 e^(-t/b)) / (a^2 - b^2), a > b > 0.
     """
     large, small = max(first, second), min(first, second)
-    # Kept from 0 and from each other. Larger weights have larger tails (Anderson's inequality).
+    # Weights are kept from 0 and apart; larger weights have larger tails (Anderson's inequality).
     small = max(small, 1e-3 * large)
     large = max(large, 1.001 * small)
 

@@ -31,22 +31,22 @@ class Releases:
     """Statistics of one data set, charged to one budget.
 
     Every method takes a column of records, checks it, charges the budget and only then draws. A
-    refusal draws nothing and leaves the budget as it was. What is interrupted after the charge is
-    spent without an answer, never the reverse.
+    refusal draws nothing and leaves the budget as it was. A release that is interrupted after the
+    charge is spent without an answer, never the reverse.
 
-    How much noise there is, one of these says:
+    One of these arguments states the amount of noise:
 
     * ``epsilon``: the release is purely private with this epsilon. Laplace noise, on whole numbers
       for counts.
     * ``rho``: the release costs this much zero-concentrated privacy. Gaussian noise.
     * ``noise``: a mechanism of `renyi.mechanisms`, ``Gaussian``, ``Laplace`` or, for counts,
-      ``DiscreteLaplace``; it is what is charged, and the scale in units of the value follows from
-      the sensitivity. Under "replace_one" its multiplier is over half of the distance of
-      neighbours, as everywhere in this package.
+      ``DiscreteLaplace``. This mechanism is charged, and the scale in units of the value follows
+      from the sensitivity. Under "replace_one" its multiplier is relative to half of the distance
+      of neighbours, as everywhere in this package.
 
     Args:
-        budget (PrivacyFilter, ZCDPFilter, GDPFilter, RenyiFilter or Ledger): What is charged. The
-            adjacency is that of the budget, "add_remove" or "replace_one".
+        budget (PrivacyFilter, ZCDPFilter, GDPFilter, RenyiFilter or Ledger): The budget to charge.
+            The adjacency is that of the budget, "add_remove" or "replace_one".
         dataset: The data set of a ledger.
         generator (SecureGenerator or numpy.random.Generator): As for
             `renyi.noise.add_gaussian_noise`; by default the process's own.
@@ -54,18 +54,18 @@ class Releases:
     Raises:
         LedgerError: If the ledger cannot be read.
 
-    A person is taken to be one record of the column. Noise is ideal and rounded to a lattice, or on
-    whole numbers; numbers of records are rounded one by one to multiples of a power of two, clipped
-    and added as integers. So the stated sensitivity is that of what is computed, however the
-    records are ordered and however many there are. The time a release takes is not protected, nor
-    are errors: the caller must be allowed to see the data. The type of a column must not depend on
-    single records, as it does if one word in a file turns all its numbers into strings: name types
-    where files are read.
+    A person is assumed to be one record of the column. Noise is ideal and rounded to a lattice, or
+    on whole numbers; the numbers of records are rounded one by one to multiples of a power of two,
+    clipped and added as integers. The stated sensitivity is therefore that of the computation, for
+    any order and number of records. The time of a release is not protected, nor are errors: the
+    caller must be allowed to see the data. The type of a column must not depend on single records,
+    as it does if one word in a file turns all its numbers into strings: state the types when files
+    are read.
 
-    Every release raises `BudgetExceededError` if its charge would exceed the budget, and what
-    `renyi.Ledger.charge` raises. Nothing is charged or drawn then.
+    Every release raises `BudgetExceededError` if its charge would exceed the budget, and the errors
+    of `renyi.Ledger.charge`. Nothing is charged or drawn then.
 
-    Threads may share one.
+    Threads may share one object.
 
     Source: Mironov 2012, CCS (doi 10.1145/2382196.2382264); Casacuberta, Shoemate, Vadhan, Wagaman
     2022, arXiv 2207.10635.
@@ -119,14 +119,14 @@ class Releases:
         noise: Mechanism | None = None,
         note: str = "",
     ) -> Release:
-        """Release how many records fulfil a condition: an int, which may be negative.
+        """Release the number of records that fulfil a condition: an int, which may be negative.
 
         Neighbours differ by 1, under both adjacencies.
 
         Args:
             condition (array-like of bool): One for each record.
-            epsilon, rho, noise: How much noise, see `Releases`.
-            note: For the release, and the history of a ledger.
+            epsilon, rho, noise: The amount of noise, see `Releases`.
+            note: A note for the release, and the history of a ledger.
         """
         column = _columns.column_of(condition, "condition", "a column of booleans")
         if column.dtype.kind != "b" and column.size:
@@ -161,11 +161,11 @@ class Releases:
             values (array-like of numbers): One for each record. Infinities are clipped, as other
                 numbers.
             lower, upper: Bounds, which must not depend on the data.
-            missing: What stands for NaN and None, which are refused without it.
+            missing: The number that replaces NaN and None, which are refused without it.
             epsilon, rho, noise, note: As for `count`.
 
-        Each number is rounded to a multiple of a power of two, some 2^-36 of how far neighbours
-        differ; whole numbers are not changed where that is at most 2^36.
+        Each number is rounded to a multiple of a power of two, about 2^-36 of the distance of
+        neighbours; whole numbers do not change if this distance is at most 2^36.
         """
         bounds = _columns.bounds_of(lower, upper)
         low, high = bounds
@@ -193,16 +193,17 @@ class Releases:
     ) -> Release:
         """Release the mean of numbers clipped to [lower, upper]; `Release.ends` has the two sums.
 
-        Under "replace_one" the number of records is public: the sum of the records is released,
-        which neighbours move by upper - lower, and divided by it. Under "add_remove" it is not:
-        the sums of the distances of records to the lower and to the upper bound are released, each
-        with noise. A record adds to both, by upper - lower in all. Their ratio gives the mean, and
-        they add up to a number of records, so that no part of the budget goes to a count.
+        Under "replace_one" the number of records is public: the sum of the records, which
+        neighbours move by upper - lower, is released and divided by this number. Under "add_remove"
+        the number is not public: the sums of the distances of records to the lower and to the upper
+        bound are released, each with noise. A record adds to both, by upper - lower in total. The
+        ratio of the sums gives the mean, and they add up to a number of records: no budget goes to
+        a count.
 
         Arguments and errors are those of `sum`.
 
         Raises:
-            ValueError: If there is no record under "replace_one".
+            ValueError: If there are no records under "replace_one".
         """
         bounds = _columns.bounds_of(lower, upper)
         grid = _columns.Grid.between(*bounds, bounds[1] - bounds[0])
@@ -237,19 +238,19 @@ class Releases:
         noise: Mechanism | None = None,
         note: str = "",
     ) -> Release:
-        """Release how many records are in each given cell; `Release.labels` names the cells.
+        """Release the number of records in each given cell; `Release.labels` names the cells.
 
         A record is in one cell or in none. Under "add_remove" neighbours differ by 1 in one cell;
         under "replace_one" by 1 in at most two, which are both charged.
 
         Args:
-            values (array-like): One for each record. Those in no cell, NaN and None among them, are
-                not counted.
+            values (array-like): One for each record. Records in no cell, NaN and None among them,
+                are not counted.
             bins: Ascending edges of intervals, closed below and open above, the last closed. They
                 may begin with -inf and end with inf.
-            categories (iterable): What values are compared with: strings, numbers below 2^53 or
-                booleans, all different. Either this or ``bins``, which must not depend on the data:
-                a cell that exists because a record is in it reveals that record.
+            categories (iterable): The values of the cells: strings, numbers below 2^53 or booleans,
+                all different. Give either this or ``bins``; neither may depend on the data: a cell
+                that exists because a record is in it reveals that record.
             epsilon, rho, noise, note: As for `count`.
         """
         labels, exact = _cells(values, bins, categories)
@@ -272,18 +273,19 @@ class Releases:
         """Release a quantile: one of the candidates, by the exponential mechanism.
 
         The utility of a candidate is minus the distance of q n, n the number of records, from the
-        interval between how many records are below it and how many are at most it. Neighbours
-        change it by max(q, 1 - q) under "add_remove", by 1 under "replace_one".
+        interval between the number of records below the candidate and the number at most the
+        candidate. Neighbours change the utility by max(q, 1 - q) under "add_remove", by 1 under
+        "replace_one".
 
         Args:
             values (array-like of numbers): One for each record; infinities may be among them.
             q: In [0, 1]: 0.5 for the median.
-            candidates (array-like of numbers): Ascending, at most 2^24, which must not depend on
-                the data: ``np.arange(121)`` for ages. Numbers that many records are equal to belong
-                among them. Where records are few, those far from all of them are likely too: do not
-                extend them beyond where records may be.
-            epsilon: The largest privacy loss, in [2^-20, 2^10], and the length of the interval that
-                losses are in: `renyi.Exponential` is charged.
+            candidates (array-like of numbers): Ascending, at most 2^24. They must not depend on the
+                data: ``np.arange(121)`` for ages. They should include numbers that many records
+                equal. If records are few, candidates far from all records are likely, too: choose
+                candidates within the range of possible records.
+            epsilon: The largest privacy loss, in [2^-20, 2^10], and the length of the interval of
+                the losses: `renyi.Exponential` is charged.
             missing, note: As for `sum`.
 
         Source: Smith 2011, STOC (doi 10.1145/1993636.1993743).
@@ -300,14 +302,14 @@ class Releases:
     def noisy_max(
         self, values: Any, *, categories: Iterable[Any], epsilon: float, note: str = ""
     ) -> Release:
-        """Release which category most records are in, or nearly most.
+        """Release the category with the most records, or nearly the most.
 
         A category of k records has probability proportional to e^(epsilon k) under "add_remove",
-        where neighbours move counts one way only, and to e^(epsilon k / 2) under "replace_one":
-        that of the largest count with Gumbel noise.
+        where neighbours move counts one way only, and to e^(epsilon k / 2) under "replace_one".
+        This is the law of the largest count with Gumbel noise.
 
         Args:
-            values (array-like): One for each record. Those in no category are not counted.
+            values (array-like): One for each record. Records in no category are not counted.
             categories (iterable): As for `histogram`.
             epsilon, note: As for `quantile`.
 
@@ -334,16 +336,15 @@ class Releases:
         Candidate r has probability proportional to e^(epsilon u(r) / (2 sensitivity)), exactly.
 
         Args:
-            utilities (array-like of numbers): How good each candidate is: finite, and exactly a
+            utilities (array-like of numbers): The utility of each candidate: finite, and exactly a
                 double.
-            sensitivity: How far neighbours move any utility at most, in [2^-500, 2^500], which is
-                the caller's to prove: of the doubles that are given, so whole numbers below 2^53
-                are best.
+            sensitivity: The largest distance that neighbours move any utility, in [2^-500, 2^500].
+                The caller must prove it for the given doubles: whole numbers below 2^53 are best.
             epsilon, note: As for `quantile`.
             candidates (iterable): As many strings, finite numbers or booleans, all different; by
                 default the places 0, 1, ....
             one_way: Whether neighbours move all utilities the same way, or not at all, as counts
-                under "add_remove": the exponent is epsilon u(r) / sensitivity then.
+                under "add_remove". The exponent is then epsilon u(r) / sensitivity.
 
         Source: McSherry, Talwar 2007, FOCS (doi 10.1109/FOCS.2007.66).
         """
@@ -366,7 +367,7 @@ class Releases:
         return noise_of(noise, epsilon, rho, replaced=self._replaced, **what)
 
     def _charge(self, mechanism: Mechanism, note: str) -> None:
-        """Charge the budget; nothing that fails must come after this."""
+        """Charge the budget; nothing after this may fail."""
         if not isinstance(note, str):
             raise TypeError(f"note must be a string, got {note!r}")
         if self._dataset is None:
@@ -455,6 +456,6 @@ def _points(candidates: Any) -> Any:
 
 
 def _range(epsilon: Any) -> Exponential:
-    """Return the mechanism that a choice is charged as."""
+    """Return the mechanism that is charged for a choice."""
     share = Fraction(number_in(epsilon, "epsilon", CHOICE_EPSILON)) * REDUCED
     return Exponential(float(share))

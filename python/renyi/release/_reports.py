@@ -1,7 +1,7 @@
-"""Reports of local randomizers, drawn with their exact probabilities, and what is read from them.
+"""Reports of local randomizers, drawn with their exact probabilities, and estimates from them.
 
-A coin is a uniform number, of which bits are drawn as needed, below its probability; that is a
-rational number or has an exponential, which is enclosed as closely as it takes.
+A coin is whether a uniform number, whose bits are drawn as needed, is below a probability. The
+probability is rational or contains an exponential, which is enclosed as tightly as needed.
 """
 
 import math
@@ -35,7 +35,7 @@ WORD = 64
 
 
 class Estimate(NamedTuple):
-    """Unbiased estimates, and unbiased estimates of their variances, given what users hold."""
+    """Unbiased estimates, and unbiased estimates of their variances, given the users' values."""
 
     value: Any
     variance: Any
@@ -47,13 +47,13 @@ def randomize(
     """Return a report for every user; they still have to be shuffled.
 
     Args:
-        randomizer: What every user runs.
-        values (array_like of shape (n,)): What users hold: whole numbers from 0 to choices - 1
-            (rows of a table), or for `LaplaceResponse` numbers of [0, 1].
+        randomizer: The randomizer that every user runs.
+        values (array_like of shape (n,)): The value of each user: whole numbers from 0 to
+            choices - 1 (rows of a table), or for `LaplaceResponse` numbers of [0, 1].
         generator: The source of randomness; by default that of the process.
 
     Returns:
-        ndarray: Of shape (n,): an answer, a column, a number; (n, choices): a set, as bits.
+        ndarray: Answers, columns or numbers, of shape (n,); or sets as bits, (n, choices).
 
     Probabilities are exact; Laplace noise is ideal and rounded to a lattice, see `renyi.noise`.
 
@@ -97,18 +97,18 @@ def randomize(
 
 
 def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
-    """Return how many users hold each value, from their reports in any order.
+    """Return the number of users with each value, estimated from reports in any order.
 
     Args:
-        randomizer: What every user ran; not `LaplaceResponse`.
+        randomizer: The randomizer that every user ran; not `LaplaceResponse`.
         reports (ndarray): As `randomize` returns them.
 
     Returns:
         Counts, which may be negative, and their variances, of shape (choices,).
 
     Raises:
-        TypeError, ValueError: If the reports are not of the randomizer, or say nothing of what
-            users hold.
+        TypeError, ValueError: If the reports are not of the randomizer, or do not depend on the
+            values of users.
 
     >>> randomizer = HadamardResponse(2.0, 3)
     >>> reports = randomize(randomizer, np.repeat([0, 1, 2], [6000, 3000, 1000]))
@@ -143,7 +143,7 @@ def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Esti
 
 
 def estimate_mean(randomizer: LaplaceResponse, reports: npt.NDArray[Any]) -> Estimate:
-    """Return the mean of the numbers that users hold, from their reports in any order.
+    """Return the mean of the users' numbers, estimated from reports in any order.
 
     Raises:
         TypeError: If the randomizer is another one.
@@ -171,7 +171,7 @@ def _choices(randomizer: Any) -> int:
 
 
 def _supports(randomizer: Any) -> tuple[Law, Law]:
-    """Return the chances that a report supports what the user holds, and another value."""
+    """Return the probabilities that a report supports the user's value, and another value."""
     if isinstance(randomizer, RandomizedResponse):
         p, others = Fraction(randomizer.p), max(randomizer.choices - 1, 1)
         return _known(p), _known((1 - p) / others)
@@ -200,7 +200,7 @@ def _known(p: Fraction) -> Law:
 
 
 def _logistic(factor: Fraction, x: Fraction) -> Law:
-    """Return the law 1/(1 + factor e^-x), enclosed."""
+    """Return brackets of the probability 1/(1 + factor e^-x)."""
 
     def law(bits: int) -> tuple[Fraction, Fraction]:
         low, high = _exp_bracket(abs(x), 2 * bits)
@@ -212,7 +212,7 @@ def _logistic(factor: Fraction, x: Fraction) -> Law:
 
 
 def _coins(shape: tuple[int, ...], law: Law, source: SecureGenerator) -> npt.NDArray[np.bool_]:
-    """Return independent coins."""
+    """Return independent coins with the probability that ``law`` brackets."""
     low, high = law(WORD)
     sure, perhaps = math.floor(low * 2**WORD), math.ceil(high * 2**WORD)
     words = source.numpy_generator().integers(2**WORD, size=shape, dtype=np.uint64)
@@ -227,7 +227,7 @@ def _coins(shape: tuple[int, ...], law: Law, source: SecureGenerator) -> npt.NDA
 
 
 def _is_below(number: int, law: Law, source: SecureGenerator) -> bool:
-    """Whether a uniform number, of which the first 64 bits are given, is below a probability."""
+    """Return whether a uniform number is below a probability; its first 64 bits are given."""
     bits = WORD
     while True:
         low, high = law(bits)
@@ -241,7 +241,7 @@ def _is_below(number: int, law: Law, source: SecureGenerator) -> bool:
 def _from_table(
     table: ResponseTable, held: npt.NDArray[Any], source: SecureGenerator
 ) -> npt.NDArray[Any]:
-    """Return reports, one column after the other: this one, if none before."""
+    """Return reports, one column after the other: each given that no earlier one was drawn."""
     reports = np.full(held.shape, len(table.rows[0]) - 1)
     for value, row in enumerate(table.rows):
         waiting, left = np.flatnonzero(held == value), sum(map(Fraction, row))

@@ -1,4 +1,4 @@
-"""A statement as data: what it holds, an entry of a registry, the block of a model card."""
+"""A statement as data: its contents, an entry of a registry, the block of a model card."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_STATED = "not stated"
 
 @dataclass(frozen=True)
 class Disclosure:
-    """What only the publisher knows, in words; what is not given is reported as not stated.
+    """Facts that only the publisher knows, in words; missing ones are reported as not stated.
 
     The points are those of NIST SP 800-226 and of the reporting list of Ponomareva and others 2023.
 
@@ -33,7 +33,7 @@ class Disclosure:
         security: Source of randomness, floating point, access, side channels.
 
     Raises:
-        TypeError: If one is not text.
+        TypeError: If a value is not text.
 
     >>> Disclosure(unit="one user", trust_model="central").tuning is None
     True
@@ -58,10 +58,10 @@ class Disclosure:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Disclosure:
-        """Return what a JSON object of such texts says.
+        """Return the disclosure from a JSON object of such texts.
 
         Raises:
-            TypeError, ValueError: If it is none, or has other names.
+            TypeError, ValueError: If the text is no such object, or has other names.
         """
         data = json.loads(text)
         known = [field.name for field in fields(cls)]
@@ -81,11 +81,11 @@ def json_schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema of a form of JSON that this package writes.
 
     Args:
-        name ({"accountant", "certificate", "ledger", "mechanism", "registry", "statement"}): Of
-            what; "ledger" is a line of an export. Each states its version in its ``$id``.
+        name ({"accountant", "certificate", "ledger", "mechanism", "registry", "statement"}): The
+            form; "ledger" is a line of an export. Each schema states its version in its ``$id``.
 
     Raises:
-        ValueError: If there is none of that name.
+        ValueError: If there is no schema of that name.
 
     >>> json_schema("statement")["$id"]
     'urn:renyi:schema:statement:1'
@@ -105,20 +105,20 @@ def statement_of(
     missed: float,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a statement as JSON can hold it.
+    """Return a statement in the form of JSON.
 
     Args:
-        mechanism, adjacency, method: What was released, which data sets are neighbours, and the
-            name of the accountant.
+        mechanism, adjacency, method: The mechanism, the neighbouring relation, and the name of the
+            accountant.
         epsilon, delta: The guarantee, with both ends of epsilon.
         missed: The least type II error at a type I error of 0.01.
-        facts: What else is stated.
+        facts: The other statements.
     """
     from renyi import __version__
 
     try:
         described = mechanism.to_dict()
-    except TypeError:  # it holds functions, or is of a class of the user's own
+    except TypeError:  # it holds functions, or is of the user's own class
         described = None
     return {
         "version": 1,

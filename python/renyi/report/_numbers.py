@@ -20,12 +20,12 @@ from renyi.plot import Kind, Line
 
 Array = npt.NDArray[np.float64]
 POINTS = 61
-DRAWN = 1e-3  # relatively, how far above the exact value a drawn point may be: less than a line
+DRAWN = 1e-3  # how far a drawn point may be above the exact value, relatively: less than a line
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Lines with the names of the axes, what the figure shows in a sentence, and a marked point.
+    """Lines with the names of the axes, a sentence on what the figure shows, and a marked point.
 
     ``rounded`` writes a value of ``y`` in the table that stands for the figure.
     """
@@ -74,7 +74,7 @@ def curve_figure(accountants: dict[str, Accountant[Any]], epsilon: float, delta:
 
 
 def tradeoff_figure(accountant: Accountant[Any], missed: float) -> Figure:
-    """Return the trade-off function, with the point of one false alarm in a hundred: `missed`."""
+    """Return the trade-off function, with the point ``missed`` of one false alarm in a hundred."""
     alphas = _readable(np.sin(np.linspace(0.0, 0.5 * np.pi, POINTS)) ** 2)
     betas = np.asarray(accountant.get_beta(alphas))
     lines = [
@@ -109,7 +109,7 @@ def over_steps(
 def sensitivities(
     mechanism: Mechanism, count: int, delta: float, adjacency: Adjacency
 ) -> list[tuple[str, float, float]]:
-    """Return epsilon where each parameter is a tenth smaller, and a tenth larger; delta by ten."""
+    """Return epsilon with each parameter a tenth smaller and larger, delta ten times."""
 
     def epsilon(changed: Mechanism, times: int, at: float) -> float:
         accountants = accountants_of(changed, times, adjacency)
@@ -157,7 +157,7 @@ def _readable(grid: Array) -> Array:
 
 
 def warnings_of(epsilon: float, delta: float, records: int | None) -> Iterator[str]:
-    """Yield a sentence for whatever is legal and probably not what was meant."""
+    """Yield a sentence for each setting that is legal but probably not intended."""
     said = f"δ = {shortest(delta)}"
     if records is not None and delta * records >= 1.0:
         yield (

@@ -1,4 +1,4 @@
-"""What a report says, in its order; Markdown and HTML are two ways to write it."""
+"""The contents of a report, in order; Markdown and HTML are two ways to write it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Facts = tuple[tuple[str, tuple[str, ...]], ...]
 """Names, each with its sentences."""
 
 NAMES = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-MOST_ENTRIES = 200  # of a history
+MOST_ENTRIES = 200  # the most entries of a history in a report
 EXACT = 1e-4  # relative width of a bracket whose ends print alike
 
 
@@ -53,11 +53,11 @@ class Report:
     """A privacy statement.
 
     Attributes:
-        title, headline: What it is about, and the guarantee.
-        sections: What it rests on and what it means.
+        title, headline: The subject, and the guarantee.
+        sections: The assumptions, the numbers and their meaning.
         facts: Date, author, data set and queries, as far as they are given.
         certificate (dict): The proof of ε whose hash the report states.
-        statement (dict): The same as data, as JSON can hold it: `json_schema` has its schema,
+        statement (dict): The report as data, in the form of JSON: `json_schema` has its schema,
             "statement".
     """
 
@@ -69,13 +69,13 @@ class Report:
     statement: dict[str, Any] = field(default_factory=dict)
 
     def to_markdown(self) -> str:
-        """Return the text with its tables; figures are those of the HTML page."""
+        """Return the text with its tables; only the HTML page has figures."""
         return _written.to_markdown(self)
 
     def to_html(self) -> str:
         """Return one page that needs nothing else: no network, no scripts.
 
-        Figures are drawn where matplotlib is installed, tables of some of their points else.
+        Figures are drawn if matplotlib is installed; otherwise tables show some of their points.
         """
         return _written.to_html(self)
 
@@ -86,7 +86,7 @@ class Report:
     def to_registry(self, indent: int | None = 2) -> str:
         """Return an entry for a registry of deployments, as JSON.
 
-        By the topics and tiers of Nanayakkara, Ghazi and Vadhan 2025, arXiv 2509.13509.
+        It has the topics and tiers of Nanayakkara, Ghazi and Vadhan 2025, arXiv 2509.13509.
         """
         entry = registry_entry(self.statement)
         return json.dumps(entry, indent=indent, ensure_ascii=False, allow_nan=False)
@@ -113,21 +113,21 @@ def privacy_report(
 ) -> Report:
     """Return a privacy statement for uses of a mechanism.
 
-    What must be true for its number to hold is read from the mechanism: a statement on
-    `ShuffledBatches` is one on shuffled batches.
+    The assumptions of its number are read from the mechanism: a statement on `ShuffledBatches`
+    assumes shuffled batches.
 
     Args:
-        mechanism, count: What was released, and how often.
+        mechanism, count: The released mechanism, and the number of uses.
         delta: In [0, 1); 0 for a pure guarantee.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
         records: The size of the data set, for a warning about delta.
-        title: Of the report.
-        date: Of the report; no date is put in unasked.
-        author, dataset: Who is responsible for the statement, and its data set.
-        queries: The names of what was asked.
+        title: The title of the report.
+        date: The date of the report; without it the report has no date.
+        author, dataset: The person responsible for the statement, and its data set.
+        queries: The names of the queries.
         certified: Whether a certificate is made, as by the accountant's `certificate`, and its hash
             stated.
-        disclosure: What only the publisher knows, such as the unit of privacy.
+        disclosure: Facts that only the publisher knows, such as the unit of privacy.
 
     Raises:
         UnsupportedMechanismError: If no accountant can bound the mechanism, or it has no
@@ -243,7 +243,7 @@ def _facts_of(
 
 
 def _guarantee(name: str, epsilon: tuple[float, float], delta: float) -> tuple[str, str]:
-    """Return the headline, and what kind of number it has."""
+    """Return the headline, and a sentence on the kind of its number."""
     low, high = epsilon
     at = f"at δ = {shortest(delta)}"
     if math.isinf(high):
@@ -279,7 +279,7 @@ def dataset_report(
     """Return a privacy statement for all that a ledger has recorded of a data set.
 
     Args:
-        ledger, dataset: Which.
+        ledger, dataset: The ledger, and the name of the data set.
         delta: By default that of the budget.
         records, date, author, queries, certified, disclosure: As for `privacy_report`.
         title: By default "Privacy statement" with the name of the data set.
@@ -366,7 +366,7 @@ def _uses(entry: Entry) -> str:
 
 
 def _spent(history: Sequence[Entry]) -> Composed:
-    """Return the charges and the used parts of reservations; open ones count wholly."""
+    """Return the charges and the used parts of reservations; open reservations count wholly."""
     uses: list[tuple[Mechanism, int]] = []
     reserved: dict[int | None, tuple[Mechanism, int]] = {}
     for entry in history:

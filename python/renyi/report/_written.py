@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from renyi.report._numbers import Figure
     from renyi.report._report import Facts, Report
 
-ROWS = 7  # of a figure as a table
+ROWS = 7  # the rows of a figure as a table
 MARKS = re.compile(r"[\\`*_\[\]<>|#~&]")
 Rows = tuple[tuple[str, ...], ...]
 
@@ -72,7 +72,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Return text of anybody as text that marks nothing up."""
+    """Return untrusted text with all markup escaped."""
     return MARKS.sub(r"\\\g<0>", visible(text))
 
 
@@ -151,7 +151,7 @@ def _page(report: Report) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Return text of anybody as text of the page."""
+    """Return untrusted text escaped for the page."""
     return escape(visible(text))
 
 
@@ -183,13 +183,13 @@ def _drawn(figure: Figure) -> str:
     if figure.mark is not None:
         x, y, words = figure.mark
         axes.plot(x, y, "o", color="black", markerfacecolor="white", markersize=6)
-        axes.margins(x=0.0, y=0.12)  # for the words, which lines do not cross
+        axes.margins(x=0.0, y=0.12)  # margins for the label, which lines do not cross
         ground = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
         offset: Any = {"xytext": (8, 6), "textcoords": "offset points"}
         axes.annotate(words, (x, y), **offset, fontsize="small", bbox=ground)
     with rc_context({"svg.hashsalt": figure.title, "svg.fonttype": "none"}):
         sheet.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    # The page is HTML: a figure needs no head, metadata or size, and names only what it refers to.
+    # In HTML a figure needs no head, metadata or size, and only the ids that it refers to.
     box = re.search(r'viewBox="[^"]*"', file.getvalue())
     inside = re.sub(r"<metadata>.*?</metadata>", "", file.getvalue(), flags=re.DOTALL)
     inside = re.sub(r' id="[a-z0-9]+_\d+"', "", inside[inside.index("<defs") :])
