@@ -13,9 +13,10 @@ def freed_by_fork(lock: Lock) -> Lock:
     """Return a lock as one that is free in every forked child, even if the parent held it.
 
     The thread that held the lock is not in the child, which would wait for it forever. The lock
-    remains the same object: NumPy keeps the lock of a bit generator. With a reentrant lock, a thread
-    that was interrupted while it held the lock does not wait.
+    remains the same object: NumPy keeps the lock of a bit generator. A thread that was interrupted
+    while it held a reentrant lock does not wait for it.
 
+    >>> import threading
     >>> with freed_by_fork(threading.Lock()) as held:
     ...     held
     True
