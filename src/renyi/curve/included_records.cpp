@@ -51,7 +51,7 @@ constexpr double kMostOverlap = -15.0;              // log of the mean of S - T
 constexpr double kSeparate = 36.0;                  // nats by which a negligible overlap is below what is sought
 constexpr double kCertain = 40.0;                   // deviations; Q(40) < e^-800
 constexpr double kMostTerms = 1e6;                  // terms of all sums that one question computes
-constexpr double kFew = 16.0;                       // mean number of inclusions up to which a removed record may overlap
+constexpr double kFew = 16.0;                       // inclusions, in the mean, up to which a removed record may overlap
 constexpr double kExact = 2000.0;                   // ... up to which plateaus are computed in double-doubles
 constexpr double kMany = 1e3;                       // ... from which an inclusion line takes less time
 constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and its least distance below epsilon
