@@ -73,9 +73,9 @@ private:
 //             less the height of chords above these lines make a polygon below H; the pair is its largest convex
 //             minorant.
 // Either polygon differs from H by the variance inside the cells, and lattices hold the compositions of both exactly.
-// Above, the mass H_n of P beyond the last point has an infinite loss, and that of Q before the first one has no mass
-// under P; below there are no such masses. Slopes are differences of small numbers: values count as exact, and
-// differences are taken in double-double.
+// In the pair above, the mass H_n of P beyond the last point has an infinite loss, and P has no mass where Q has mass
+// before the first point; the pair below has no such masses. Slopes are differences of small numbers: values count as
+// exact, and differences are taken in double-double.
 // P is with and Q without the record, at rate 1. Where noise is small the polygons take seconds: the first read finds
 // them.
 class AllocationPair final : public BracketedPair {

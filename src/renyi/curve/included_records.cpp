@@ -17,9 +17,9 @@
 //     delta_n <= E delta_G(eps_n - rho - R) + F_n,   D_n >= D_G(eps_n - rho) E e^-R - F_n,
 //     F_n = P(not G, S > eps) <= n Q(c/2 + (lambda - g)/c) P(the others > eps - log(1-q) - log(1 + e^g)).
 // The last factor is at most e^{-t y} a^{n-1} (1 + K)^{k-n} by Markov's inequality, 0 < t <= 1, and for n = 1 and y > 0
-// also ((1 + K)^{k-1} - 1)/(e^{t y} - 1), with y = eps - log(1 + e^g) - (k-n+1) log(1-q). Here a = q^t e^{c^2 t
-// (t+1)/2} + (1-q)^t bounds E e^{t L} with the record, and 1 + K bounds E (1 + e^v)^t without, (1 + x)^t - 1 being at
-// most t x and x^t:
+// also ((1 + K)^{k-1} - 1)/(e^{t y} - 1), with y = eps - log(1 + e^g) - (k-n+1) log(1-q). Here
+// a = q^t e^{c^2 t (t+1)/2} + (1-q)^t bounds E e^{t L} with the record, and 1 + K bounds E (1 + e^v)^t without the
+// record, as (1 + x)^t - 1 is at most t x and x^t:
 //     K(t) = t e^lambda Q(lambda/c + c/2) + e^{t lambda - t (1-t) c^2/2} Q(c/2 - t c - lambda/c).
 // E e^-R >= 1 - (k-n) E min(1, e^v), and as (1 - e^-(x+R))_+ - (1 - e^-x)_+ <= e^{t x} (e^{t R} - 1)/t,
 //     E delta_G(eps' - R) <= delta_G(eps') + E_n e^{t (T - eps)} ((1 + K)^{k-n} - 1)/t.
@@ -28,9 +28,9 @@
 //
 // Replaced records: the loss of a step is the loss above less its value at the output -x, so about T = lambda + w with
 // the record and T = 0 without, eps_n = eps - n lambda. By log(1 + e^u) <= 2 e^{u/2} three of the four logarithms of
-// S - T have a mean of at most 2 (1-q) E e^{v/2} each, and the fourth, which is usually negligible, has e^{-c^2/2}
-// q/(1-q) times as much, which is more where nearly all records are drawn. As (1 - e^{eps-s})_+ rises by no more than s
-// does, delta is within E|S - T| of the delta from T.
+// S - T have a mean of at most 2 (1-q) E e^{v/2} each. The fourth one, usually negligible, has e^{-c^2/2} q/(1-q) times
+// as much, which is more where nearly all records are drawn. As (1 - e^{eps-s})_+ rises by no more than s does, delta
+// is within E|S - T| of the delta from T.
 #include "renyi/curve/included_records.hpp"
 
 #include <algorithm>
@@ -60,8 +60,8 @@ constexpr int kMostTurns = 60;
 constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
 constexpr double kUp = 1.0 + 1e-9;  // raises bounds that come from logarithms
 
-// log (k E|S - T|): with log(1 + e^u) <= 2 e^{u/2} both parts are at most 2 (1-q) E e^{v/2} = 2 (1-q) e^{lambda/2 -
-// c^2/8}; replaced records have a third part like these, and the fourth.
+// log (k E|S - T|): with log(1 + e^u) <= 2 e^{u/2} both parts are at most
+// 2 (1-q) E e^{v/2} = 2 (1-q) e^{lambda/2 - c^2/8}; replaced records have a third part like these, and the fourth.
 double log_overlap(const SampledStep& s, SampledPair pair) noexcept {
     const double c = 1.0 / s.sigma;
     const double parts =

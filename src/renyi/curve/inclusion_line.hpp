@@ -19,8 +19,8 @@
 // The certificate is that of measure_inversion.hpp: the trapezoidal sum is sum_m e^{m t D} I(eps + m D), D = 2 pi/h.
 // The law of b is positive except for a small negative part (InclusionOverlap::negative_part). Let |b| be b plus twice
 // that part, and |M| the polynomial M at |b| and f. Then |M| bounds the aliases, b itself, and the quadrature errors of
-// the nodes; in the bound of the tail f has the factor e^{-c^2 y^2/2}. The first M is positive: the sum is never below
-// I.
+// the nodes; in the bound of the tail f has the factor e^{-c^2 y^2/2}. The sum of the first M, which is positive, is
+// never below I.
 #pragma once
 
 #include <vector>
