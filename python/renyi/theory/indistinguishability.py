@@ -103,9 +103,9 @@ def loss_tail(
 
     Returns:
         lower, upper: Bounds that enclose the probability. For finite distributions they are
-        roundings apart, and an outcome whose loss is ``epsilon`` up to rounding counts in the upper
-        one. For others the upper bound also holds for P(L >= epsilon), and is no better next to an
-        atom.
+            roundings apart, and an outcome whose loss is ``epsilon`` up to rounding counts in the
+            upper one. For others the upper bound also holds for P(L >= epsilon), and is no better
+            next to an atom.
 
     As a function of g = e^epsilon the hockey-stick divergence is convex, of slope -Q(L > epsilon)
     to the right and -Q(L >= epsilon) to the left, and P(L > epsilon) is its value plus g

@@ -61,9 +61,9 @@ def online_delta(
 
     Returns:
         float or ndarray: Deltas in [0, 1], of the shape of ``n``. They are rounded up, for
-        ``epsilon`` up to 10
-            relatively by less than 1e-13 and 5e-14 for each factor e below 1, beyond that by more
-            in proportion to ``epsilon``; no less than the smallest normal number unless 0.
+            ``epsilon`` up to 10 relatively by less than 1e-13 and 5e-14 for each factor e below 1,
+            beyond that by more in proportion to ``epsilon``; no less than the smallest normal
+            number unless 0.
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
