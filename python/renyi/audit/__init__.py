@@ -1,13 +1,13 @@
-r"""What attacks prove: lower bounds of epsilon, with their confidence, beside the reported one.
+r"""Audits by attacks: lower bounds of epsilon with a confidence, to compare with the reported one.
 
-Many runs, with and without a record, are told apart by a score of each: `ManyRuns`, or
-`SequentialRuns` where they may stop early. One run is told by many canaries, each of which was in
-it or not by the toss of a coin: `draw_canaries` and `OneRun`. Each answers the same questions: a
-lower bound of epsilon or, where the mechanism is Gaussian, of mu; the parameter of any mechanism
-next to which it is refuted; a p-value of what was reported. `plot_attack` draws what an attack
-achieves beside what a guarantee allows, `plot_power` how large a violation an audit would have
-found. Every bound is rounded to the safe side: a lower one above the reported epsilon refutes it,
-at the stated confidence.
+`ManyRuns` tests many runs, with and without a record, by a score of each; `SequentialRuns` does so
+where they may stop early. `OneRun` tests one run with many canaries, each of which was in it or not
+by the toss of a coin (`draw_canaries`). Each answers the same questions: a lower bound of epsilon
+or, where the mechanism is Gaussian, of mu; the parameter next to which a mechanism is refuted; a
+p-value of the reported guarantee. `plot_attack` draws what an attack achieves beside what a
+guarantee allows, `plot_power` how large a violation an audit would have found. Every bound is
+rounded to the safe side: a lower one above the reported epsilon refutes it, at the stated
+confidence.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(1)

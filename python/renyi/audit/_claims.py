@@ -1,13 +1,13 @@
-r"""What is claimed of a run, as a trade-off function, and the questions that every audit answers.
+r"""The claim of a run, as a trade-off function, and the questions that every audit answers.
 
-A mechanism that is :math:`(\epsilon, \delta(\epsilon))`-private at every epsilon lets a test with a
-false positive rate F have a true one of at most
+If a mechanism is :math:`(\epsilon, \delta(\epsilon))`-private at every epsilon, a test with a false
+positive rate F has a true positive rate of at most
 
 .. math:: 1 - f(F) = \min_\epsilon \min(e^\epsilon F + \delta(\epsilon),
           1 - e^{-\epsilon} (1 - \delta(\epsilon) - F))
 
-(Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.12). Any selection of these lines is a bound,
-so several hundred of an accountant's, each with its delta rounded up, stand for all.
+(Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.12). Any selection of these lines gives a
+bound, so several hundred lines of an accountant, each with its delta rounded up, represent all.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ Source = np.random.Generator | SecureGenerator | None
 
 LINES = np.linspace(0.0, 1.0, 400) ** 2  # epsilons, as shares of the largest
 LARGEST = 700.0  # epsilon
-LEAST_DELTA = 1e-15  # of a line
-WIDTH = 1e-5  # relative, of a search
-SMALLEST = -1000.0  # a p-value's binary logarithm
+LEAST_DELTA = 1e-15  # the least delta of a line
+WIDTH = 1e-5  # relative accuracy of a search
+SMALLEST = -1000.0  # binary logarithm of the least p-value
 
 
 def scores_of(values: Any, name: str) -> Scores:
@@ -57,7 +57,7 @@ def scores_of(values: Any, name: str) -> Scores:
 
 
 def shown(values: npt.NDArray[Any]) -> str:
-    """Return what an array is, without its entries: they may be many, or secret."""
+    """Return a description of an array without its entries, which may be many or secret."""
     return f"{values.dtype} of shape {values.shape}"
 
 
@@ -80,10 +80,10 @@ def failing_of(confidence: Any) -> float:
 
 
 class Curve:
-    """A trade-off function that is its own inverse, from below.
+    """A lower bound of a trade-off function that is its own inverse.
 
     Args:
-        epsilon, delta: The guarantees that it is made of, ``epsilon`` ascending from at least 0.
+        epsilon, delta: The guarantees that give the lines, ``epsilon`` ascending from at least 0.
     """
 
     def __init__(self, epsilon: Scores, delta: Scores) -> None:
@@ -93,7 +93,7 @@ class Curve:
         second = slice(int(epsilon[0] == 0.0), None)
         zero = np.append(delta[::-1], (1.0 - (1.0 - delta) * self._down + 2.0**-50)[second])
         slope = np.append(self._down[::-1], (up * (1.0 - 2.0**-50))[second])
-        # Any line may be taken anywhere; the highest one is, up to rounding.
+        # Every line is a bound everywhere; this takes the highest one, up to rounding.
         steeper = np.append(True, np.diff(slope) > 0.0)
         slope, zero = slope[steeper], zero[steeper]
         crossing = np.diff(slope * zero) / np.diff(slope)
@@ -102,7 +102,7 @@ class Curve:
 
     @classmethod
     def of(cls, claim: Accountant[Any] | tuple[float, float] | Curve, name: str = "claim") -> Curve:
-        """Return that of what was composed, of the worse direction; or of one guarantee."""
+        """Return the curve of an accountant, in the worse direction, or of one guarantee."""
         if isinstance(claim, Curve):
             return claim
         if isinstance(claim, tuple) and len(claim) == 2:
@@ -123,13 +123,13 @@ class Curve:
 
     @classmethod
     def of_pair(cls, epsilon: float, delta: float) -> Curve:
-        """Return that of one guarantee."""
+        """Return the curve of one guarantee."""
         return cls(np.array([min(epsilon, LARGEST)]), np.array([delta]))
 
     @classmethod
     @lru_cache(maxsize=64)
     def of_gaussian(cls, mu: float) -> Curve:
-        """Return that of mu-Gaussian privacy."""
+        """Return the curve of mu-Gaussian privacy."""
         largest = min(float(special.gaussian_epsilon_upper(mu, LEAST_DELTA)), LARGEST)
         epsilon = largest * LINES if largest else np.zeros(1)
         return cls(epsilon, special.gaussian_delta_upper(mu, epsilon))
@@ -153,7 +153,7 @@ class Curve:
         return np.maximum.accumulate(self.allowed(alpha)), alpha
 
     def drawn(self, present: npt.NDArray[np.bool_], generator: np.random.Generator) -> Scores:
-        """Return the best scores that are allowed, of runs with a record and without it."""
+        """Return drawn scores of runs with and without a record, the best that the curve allows."""
         place = generator.random(present.size)
         return np.asarray(-np.where(present, np.interp(place, *self._roc), place))
 
@@ -162,21 +162,21 @@ class Test(Protocol):
     """One test of a claim."""
 
     def refutes(self, curve: Curve, failing: float) -> bool:
-        """Return whether the outcome had at most that probability if the claim were right."""
+        """Return whether the outcome has a probability of at most ``failing`` under the claim."""
 
 
 class Audit:
-    """What scores prove: a `ManyRuns`, `SequentialRuns` or `OneRun`."""
+    """The bounds that scores prove: a `ManyRuns`, `SequentialRuns` or `OneRun`."""
 
     def __init__(self, tests: Sequence[tuple[Test, float]]) -> None:
         self._tests = tests  # each with its share of the probability to fail; in all at most 1
 
     def epsilon_lower_bound(self, delta: float, *, confidence: float = 0.95) -> float:
-        """Bound epsilon from below, whatever the mechanism, rounded down; a smaller one is refuted.
+        """Bound epsilon of any mechanism from below, rounded down; a smaller one is refuted.
 
         Args:
             delta: In [0, 1].
-            confidence: In (0, 1), of the bound.
+            confidence: Confidence of the bound, in (0, 1).
 
         >>> from renyi.audit import ManyRuns
         >>> ManyRuns([1.0] * 100, [0.0] * 100).epsilon_lower_bound(1e-5) > 2.0
@@ -188,12 +188,12 @@ class Audit:
     def mu_lower_bound(self, *, confidence: float = 0.95) -> float:
         """Bound the mu of Gaussian differential privacy, rounded down; a smaller one is refuted.
 
-        For mechanisms that are mu-Gaussian for some mu: Gaussian noise, composed, without sampling.
-        Then ``special.gaussian_epsilon_lower(mu, delta)`` bounds epsilon at any delta. Of others it
-        refutes mu and says nothing of epsilon: see `parameter_bound`.
+        The bound is for mechanisms that are mu-Gaussian for some mu: composed Gaussian noise
+        without sampling. Then ``special.gaussian_epsilon_lower(mu, delta)`` bounds epsilon at any
+        delta. For others it refutes mu and says nothing about epsilon: see `parameter_bound`.
 
         Args:
-            confidence: In (0, 1), of the bound.
+            confidence: Confidence of the bound, in (0, 1).
 
         >>> from renyi.audit import ManyRuns
         >>> rng = np.random.default_rng(1)
@@ -213,16 +213,17 @@ class Audit:
         """Return the value next to which a mechanism with one parameter is refuted.
 
         Args:
-            mechanism: Returns what the run is said to be for a value, such as ``lambda sigma:
-                PoissonSampled(Gaussian(sigma), 0.01) * 1000``. From one end of the range to the
-                other it must reveal more and more, or less and less.
+            mechanism: A function that returns the claimed mechanism of the run for a value, such as
+                ``lambda sigma: PoissonSampled(Gaussian(sigma), 0.01) * 1000``. From one end of the
+                range to the other its privacy loss must only rise or only fall.
             between: The range of values.
-            confidence: In (0, 1), of the bound.
+            confidence: Confidence of the bound, in (0, 1).
 
         Returns:
-            A value that is refuted, with all that reveal less; one next to it, towards more, is
-            not, unless it is the end. None: nothing in the range is refuted. A lower bound of
-            epsilon is ``PLDAccountant().compose(mechanism(value)).get_epsilon_bounds(delta)[0]``.
+            A value that is refuted, together with all values that reveal less. A value next to it
+            that reveals more is not refuted, unless it is the end. None if nothing in the range is
+            refuted. A lower bound of epsilon is
+            ``PLDAccountant().compose(mechanism(value)).get_epsilon_bounds(delta)[0]``.
 
         Raises:
             TypeError, ValueError, UnsupportedMechanismError: If an argument is not as above, or a
@@ -266,9 +267,8 @@ class Audit:
         """Return whether the scores refute what was reported.
 
         Args:
-            claim (accountant, or tuple of epsilon and delta): As of `p_value`.
-            confidence: In (0, 1): a claim that is right is refuted with probability at most 1 -
-                confidence.
+            claim (accountant, or tuple of epsilon and delta): As for `p_value`.
+            confidence: In (0, 1): a true claim is refuted with probability at most 1 - confidence.
 
         >>> from renyi.audit import ManyRuns
         >>> ManyRuns([1.0] * 100, [0.0] * 100).refutes((1.0, 1e-5))
@@ -277,15 +277,15 @@ class Audit:
         return self._refute(Curve.of(claim), failing_of(confidence))
 
     def p_value(self, claim: Accountant[Any] | tuple[float, float]) -> float:
-        """Bound the probability of such scores if the run were as private as is claimed.
+        """Bound the probability of such scores if the run were as private as claimed.
 
         Args:
-            claim (accountant, or tuple of epsilon and delta): What was reported, under the addition
-                and removal of a record. All of an accountant's trade-off function is tested, which
-                refutes more than any epsilon and delta of it.
+            claim (accountant, or tuple of epsilon and delta): The reported guarantee, under the
+                addition and removal of a record. All of an accountant's trade-off function is
+                tested, which refutes more than any epsilon and delta of it.
 
         Returns:
-            At most 1, rounded up by at most a tenth. A claim with a small one is refuted.
+            A p-value of at most 1, rounded up by at most a tenth. A small one refutes the claim.
 
         Raises:
             TypeError, ValueError: If the claim is not as above, or the accountant's adjacency is
@@ -317,11 +317,11 @@ class Audit:
         """Count how many audits of the same size would refute a claim, by the best scores.
 
         Args:
-            claim, truth (accountant, or tuple of epsilon and delta): What was reported, and what
-                the runs are.
-            repeats: Audits to draw, at least 1.
-            confidence: In (0, 1), of each.
-            generator: By default a new one of NumPy's. Thresholds of `ManyRuns` are left out.
+            claim, truth (accountant, or tuple of epsilon and delta): The reported guarantee, and
+                the true one of the runs.
+            repeats: Number of audits to draw, at least 1.
+            confidence: Confidence of each audit, in (0, 1).
+            generator: By default a new NumPy generator. Thresholds of `ManyRuns` are ignored.
 
         >>> from renyi import Gaussian, PLDAccountant
         >>> from renyi.audit import ManyRuns
@@ -336,14 +336,14 @@ class Audit:
         return sum(audit._refute(said, failing) for audit in drawn)
 
     def _like(self, curve: Curve, generator: np.random.Generator) -> Audit:
-        """Return an audit of the same size, by scores that are drawn."""
+        """Return an audit of the same size with drawn scores."""
         raise NotImplementedError
 
     def _refute(self, curve: Curve, failing: float) -> bool:
         return any(test.refutes(curve, share * failing) for test, share in self._tests)
 
     def _largest(self, claim: Callable[[float], Curve], confidence: float) -> float:
-        """Return a value next to the largest that some test refutes, of those up to 700."""
+        """Return a value next to the largest one up to 700 that some test refutes."""
         failing, best = failing_of(confidence), 0.0
         for test, share in self._tests:
             each = share * failing

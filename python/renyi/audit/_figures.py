@@ -1,4 +1,4 @@
-"""Figures of audits: the errors of an attack, and how large a violation an audit would find."""
+"""Figures of audits: the errors of an attack, and the violations that an audit would find."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def plot_power(
     generator: Source = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how often an audit like this would have refuted a claim, had the run been less private.
+    """Draw how often an audit like this refutes a claim if the run is less private.
 
-    Audits of the same size are drawn with the best scores that each truth allows. Beside their
-    share are the lower bound that the scores have given and the reported epsilon: a truth further
-    right than where the line is near 1 would hardly have been missed by the best attack.
+    Audits of the same size are drawn with the best scores that each truth allows. The figure shows
+    the share of refutations, the lower bound from the scores and the reported epsilon: the best
+    attack would hardly have missed a truth to the right of where the line is near 1.
 
     Args:
-        audit: Its size is taken, and its lower bound of epsilon.
-        claim: What was reported.
-        truths: At least one: what the run may be instead, such as the same with less noise, the
-            most private first; up to the first that every audit finds.
-        delta: At which each is shown by its epsilon.
-        confidence: In (0, 1), of the bound, of each audit, and of the band at each truth (Clopper,
-            Pearson).
-        repeats: Audits of each truth.
-        generator: By default one of NumPy's with a fixed seed: the figure of an audit is always the
-            same.
-        ax: Where to draw; by default a new figure.
+        audit: The audit whose size and lower bound of epsilon are used.
+        claim: The reported guarantee.
+        truths: At least one guarantee that the run may have instead, such as that with less noise,
+            the most private first. The line ends at the first one that every audit finds.
+        delta: The delta of the epsilon that each truth is shown at.
+        confidence: Confidence in (0, 1) of the bound, of each audit, and of the band at each truth
+            (Clopper, Pearson).
+        repeats: Number of audits for each truth.
+        generator: By default a NumPy generator with a fixed seed: the figure of an audit is always
+            the same.
+        ax: The axes to draw on; by default those of a new figure.
 
     Raises:
         ImportError: Without matplotlib.
@@ -110,21 +110,21 @@ def plot_attack(
     confidence: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the errors of an attack at every threshold above the least that a guarantee allows.
+    """Draw the errors of an attack at every threshold, and the least errors of a guarantee.
 
-    The attack is a line of measured rates within a band. Both errors of the attack at every
-    threshold lie in the band together, with the confidence that is asked for; only a guarantee
-    that lies above the band somewhere is refuted, not one above the line.
+    The attack is a line of measured rates within a band. With the given confidence the errors of
+    the attack at all thresholds lie in the band together. A guarantee is refuted only if it lies
+    above the band somewhere, not if it lies above the line.
 
     Args:
-        present, absent (array of shape (n,)): Scores of independent runs, as for `ManyRuns`. Those
-            of the canaries of one run depend on each other: their line may be drawn, and proves
-            nothing.
-        accountant: What was reported.
-        confidence: In (0, 1), of the whole band, by the inequality of Dvoretzky, Kiefer and
-            Wolfowitz for either kind of runs (with the constant of Massart 1990, doi
-            10.1214/aop/1176990746). Where few runs decide, near both ends, `ManyRuns` sees more.
-        ax: Where to draw; by default a new figure.
+        present, absent (array of shape (n,)): Scores of independent runs, as for `ManyRuns`. The
+            scores of the canaries of one run depend on each other: their line may be drawn, but
+            proves nothing.
+        accountant: The accountant of the reported guarantee.
+        confidence: Confidence of the whole band, in (0, 1), by the inequality of Dvoretzky, Kiefer
+            and Wolfowitz for either kind of runs (with the constant of Massart 1990, doi
+            10.1214/aop/1176990746). Near both ends, where few runs decide, `ManyRuns` is stronger.
+        ax: The axes to draw on; by default those of a new figure.
 
     Raises:
         ImportError: Without matplotlib.
@@ -163,13 +163,14 @@ def attack_errors(
 def attack_band(
     present: npt.NDArray[np.float64], absent: npt.NDArray[np.float64], confidence: float
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return type I errors, and between which numbers the type II error lies at all of them.
+    """Return type I errors, and bounds of the type II error that hold at all of them.
 
     Each empirical distribution is off by more than sqrt(log(2/f) / (2n)) anywhere with probability
-    at most f, half of what may fail. Then a threshold of type I error a has a measured one of at
-    most a + w, and a type II error of at least the least measured there less its own w. The last
-    threshold measured below a - w has a type I error below a: its type II error, at most the
-    measured one and its w, is achieved at a, also where equal scores leave no threshold between.
+    at most f, half of the probability to fail. Then a threshold of type I error a has a measured
+    one of at most a + w, and a type II error of at least the least measured there less its own w.
+    The last threshold measured below a - w has a type I error below a: its type II error, at most
+    the measured one plus its w, is achieved at a, also where equal scores leave no threshold
+    between.
     """
     depth = math.log(4.0 / failing_of(confidence))
     off_alpha, off_beta = (math.sqrt(0.5 * depth / runs.size) for runs in (absent, present))

@@ -1,4 +1,4 @@
-r"""Many runs, with a record and without it: tests of what they may reveal, exact for any number.
+r"""Many runs, with a record and without it: exact tests for any number of runs.
 
 Intervals of a probability are exact (Clopper, Pearson 1934, doi 10.1093/biomet/26.4.404). If a test
 tells runs with a record from runs without it with true and false positive rates (t, f), then t is
@@ -13,9 +13,9 @@ beats it with a probability of at most 1 - f(F), f the trade-off function claime
 probability that x of N present scores or more do is at most E P[Bin(N, 1 - f(F)) >= x]: no other
 unknown is left, and no threshold was chosen.
 
-Several looks. The j-th of them has 1 / (j (j + 1)) of the probability to fail. These add up to 1:
-by Bonferroni's inequality no look at all fails with the confidence that is asked for, whatever
-decides when to stop (as in the spending of Lan, DeMets 1983, doi 10.1093/biomet/70.3.659).
+Several looks. The j-th look has 1 / (j (j + 1)) of the probability to fail. These shares add up to
+1: by Bonferroni's inequality all looks together keep the confidence, for any rule to stop (as in
+the spending of Lan, DeMets 1983, doi 10.1093/biomet/70.3.659).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from renyi.audit._claims import Audit, Curve, Scores, Test, failing_of, scores_o
 def binomial_interval(
     successes: int, trials: int, *, confidence: float = 0.95
 ) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval for a probability, from how often it came true.
+    """Return Clopper and Pearson's interval for a probability, from a number of successes.
 
     Args:
-        successes, trials: Successes in [0, trials], trials in [1, 1e8].
+        successes, trials: Number of successes in [0, trials], and of trials in [1, 1e8].
         confidence: In (0, 1): either end fails with probability at most (1 - confidence) / 2.
 
     >>> low, high = binomial_interval(8, 10)
@@ -73,9 +73,9 @@ def _least_probability(successes: int, trials: int, failing: float) -> float:
     return bisected(likely, 0.0, successes / trials, 2.0**-50)[0]
 
 
-FEWEST = 4  # scores beyond a threshold
-DEVIATES = np.linspace(-7.0, 7.0, 127)  # of the law of F, in about standard deviations
-FIRST_LOOK = 16  # runs of either kind; each look has sqrt(2) times those of the one before
+FEWEST = 4  # the fewest scores beyond a threshold
+DEVIATES = np.linspace(-7.0, 7.0, 127)  # points of the law of F, in about deviations
+FIRST_LOOK = 16  # runs of either kind; each look has sqrt(2) times as many as the last one
 
 
 class ManyRuns(Audit):
@@ -89,10 +89,10 @@ class ManyRuns(Audit):
 
     Args:
         present, absent (array of shape (n,)): A score of each run with the record, and without it;
-            at least 4 of either, not as many of both: the higher, the more it looks as if the
-            record were there. Best is the log-likelihood ratio of what was released.
-        threshold: Chosen before the runs. For log-likelihood ratios, the epsilon that is believed
-            to be the smallest is the best.
+            at least 4 of either, not as many of both: a higher score indicates that the record is
+            there. The log-likelihood ratio of the release is the best score.
+        threshold: A threshold that was chosen before the runs. For log-likelihood ratios the best
+            one is the epsilon that is believed to be the smallest.
 
     >>> rng = np.random.default_rng(1)
     >>> audit = ManyRuns(rng.normal(1.0, 1.0, 100_000), rng.normal(0.0, 1.0, 100_000))
@@ -121,19 +121,19 @@ class ManyRuns(Audit):
 
 
 class SequentialRuns(Audit):
-    """Runs that may stop early, when what they prove is enough: valid at every time.
+    """Runs that may stop early, when the bound is good enough; the bound is valid at any time.
 
-    Looked at are the first 16 runs of either kind, then 23, 32, 46, ..., each sqrt(2) times as
-    many, by the tests of `ManyRuns`; fewer than 16 of either kind prove nothing, and bounds are 0.
-    The j-th look has 1 / (j (j + 1)) of the probability to fail, so that all of them together keep
-    the confidence, whatever decides when to stop: a bound that was ever above the truth, at any
-    number of runs, is as rare as it says.
+    The tests of `ManyRuns` look at the first 16 runs of either kind, then at 23, 32, 46, ..., each
+    time at sqrt(2) times as many. Fewer than 16 of either kind prove nothing, and bounds are 0. The
+    j-th look has 1 / (j (j + 1)) of the probability to fail, so that all looks together keep the
+    confidence for any rule to stop: this is the probability that no bound, at any number of runs,
+    exceeds the truth.
 
     Args:
-        present, absent (array of shape (n,)): Scores so far, as of `ManyRuns`, in the order of the
-            runs. The audit of more runs is made anew; its bounds are never below those of fewer.
+        present, absent (array of shape (n,)): Scores so far, as for `ManyRuns`, in the order of the
+            runs. Create a new audit for more runs; its bounds are never below those of fewer runs.
 
-    Source: Spending of the probability to fail: Lan, DeMets 1983, doi 10.1093/biomet/70.3.659.
+    Source: Lan, DeMets 1983, doi 10.1093/biomet/70.3.659 (spending of the probability to fail).
 
     >>> rng = np.random.default_rng(1)
     >>> present, absent = rng.normal(2.0, 1.0, 5000), rng.normal(0.0, 1.0, 5000)
@@ -167,7 +167,7 @@ def _drawn(
 
 
 def looks(runs: int) -> list[int]:
-    """Return after how many runs of either kind `SequentialRuns` looks, up to so many.
+    """Return the numbers of runs of either kind at which `SequentialRuns` looks, up to ``runs``.
 
     >>> looks(100)
     [16, 23, 32, 46, 64, 91]
@@ -193,7 +193,7 @@ def _orders(first: Scores, second: Scores) -> list[Test]:
 
 
 class _Threshold(NamedTuple):
-    """How many runs with the record had a score of at least the threshold, and without it."""
+    """Numbers of runs with and without the record whose score was at least the threshold."""
 
     hits: int
     present: int
@@ -213,10 +213,10 @@ class _Threshold(NamedTuple):
 
 
 class _Order:
-    """How many of some scores lie beyond the k-th of the others, and the law of how likely that is.
+    """The number of scores beyond the k-th of the other kind, and its law.
 
     Args:
-        scores, others: Of either kind of runs.
+        scores, others: Scores of either kind of runs.
         k: At least 1, below the number of the others.
     """
 
@@ -227,7 +227,7 @@ class _Order:
 
     @cached_property
     def _law(self) -> tuple[Scores, Scores]:
-        """Ascending rates up to 1, and the probabilities that F is larger, rounded up."""
+        """Return ascending rates up to 1, and the probabilities that F is larger, rounded up."""
         odds = self._middle / (1.0 - self._middle)
         spread = 1.0 / math.sqrt((self._n + 1.0) * self._middle * (1.0 - self._middle))
         inner = 1.0 / (1.0 + np.exp(-DEVIATES * spread) / odds)
@@ -241,7 +241,7 @@ class _Order:
         return np.array([tail_bounds(self._trials, r, self._beaten)[1] for r in rates.tolist()])
 
     def refutes(self, curve: Curve, failing: float) -> bool:
-        """Return whether so many are rarer than that where a trade-off function is claimed."""
+        """Return whether so many scores have a probability of at most ``failing`` by the claim."""
         if 0.25 * self._tails(curve.allowed(np.array([self._middle])))[0] > failing:
             return False  # about half of the law lies beyond the middle
         rates, beyond = self._law

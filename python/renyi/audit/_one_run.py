@@ -1,8 +1,8 @@
-r"""One run with many canaries, each in it or not by the toss of a coin.
+r"""One run with many canaries, each included or not by the toss of a coin.
 
-Canaries are records or gradients whose traces in a model are looked for. Of m coins r are guessed,
-and v guesses are right. Adjacency is that of adding or removing a canary. The number r is fixed
-beforehand; several are tried at shares of the probability to fail (Bonferroni's inequality).
+Canaries are records or gradients whose traces in a model are searched for. The attack guesses r of
+m coins, and v guesses are right. The adjacency is adding or removing a canary. The number r is
+fixed beforehand; several numbers share the probability to fail (Bonferroni's inequality).
 
 A trade-off function f that is its own inverse bounds P[v or more right] (Mahloujifar, Melis,
 Chaudhuri 2024, arXiv 2410.22235). With :math:`r_i = \sum_{j \ge i} (j/m) P[j \text{ right}]` and
@@ -27,7 +27,7 @@ def draw_canaries(count: int, generator: Source = None) -> npt.NDArray[np.bool_]
     """Toss a fair coin for each canary: whether it is in the run.
 
     Args:
-        count: Of canaries, at least 1.
+        count: Number of canaries, at least 1.
         generator: By default a new `renyi.noise.SecureGenerator`.
 
     Returns:
@@ -48,20 +48,21 @@ def dirac_gradients(
     dtype: npt.DTypeLike = np.float64,
     generator: Source = None,
 ) -> npt.NDArray[Any]:
-    """Return gradients of canaries: each has one entry that is not 0, no two at the same place.
+    """Return gradients of canaries: each has one nonzero entry, at a place of its own.
 
-    Nothing of a model is as easy to look for: the score of a canary is its inner product with the
-    sum of all updates, against the sense of the descent (Nasr et al. 2023, arXiv 2302.07956;
-    Steinke, Nasr, Jagielski 2023, arXiv 2305.08846).
+    They are the easiest to detect: the score of a canary is its inner product with the sum of all
+    updates, against the direction of the descent (Nasr et al. 2023, arXiv 2302.07956; Steinke,
+    Nasr, Jagielski 2023, arXiv 2305.08846).
 
     Args:
-        count, dimension: Of canaries, and of all parameters: ``count <= dimension``.
-        norm: Of each, positive and finite; the clipping norm is the strongest.
-        dtype: Of floating-point numbers.
+        count, dimension: Number of canaries and of all parameters: ``count <= dimension``.
+        norm: Norm of each gradient, positive and finite; the clipping norm gives the strongest
+            test.
+        dtype: A floating-point dtype.
         generator: By default a new `renyi.noise.SecureGenerator`.
 
     Returns:
-        array of shape (count, dimension): For a list of parameters, to be split like them.
+        array of shape (count, dimension): Split it like the parameters if they are a list.
 
     >>> rows = dirac_gradients(3, 10, norm=0.5)
     >>> rows.sum(axis=1)
@@ -82,14 +83,14 @@ def dirac_gradients(
 def mislabelled(
     labels: npt.ArrayLike, classes: int, generator: Source = None
 ) -> npt.NDArray[np.int64]:
-    """Return another label for each record, each of the others as likely.
+    """Return another label for each record, uniform over the other labels.
 
     A model that has learnt the wrong label of a record was trained on it: the score is minus the
     loss.
 
     Args:
-        labels: In [0, classes).
-        classes: At least 2.
+        labels: Labels in [0, classes).
+        classes: Number of classes, at least 2.
         generator: By default a new `renyi.noise.SecureGenerator`.
 
     >>> mislabelled([0, 1, 1], 2)
@@ -106,19 +107,20 @@ Sides = Literal["both", "in"]
 
 
 class OneRun(Audit):
-    """One run, of whose canaries each was in it or not by an independent fair coin.
+    """One run whose canaries were each included or not by an independent fair coin.
 
-    The canaries with the highest scores are guessed to have been in the run, as many with the
-    lowest not, and about the rest nothing is said. Where scores are equal the guesses are taken to
-    be as wrong as they can be.
+    The guess is that the canaries with the highest scores were in the run, and as many with the
+    lowest scores were not; there is no guess about the rest. Among equal scores the guesses count
+    as wrong as they can be.
 
     Args:
-        scores (array of shape (m,), or mapping): One for each canary, at least 4: the higher, the
-            more it looks as if it was in the run.
-        included (array of bool, of shape (m,), or mapping): Which canaries were: `draw_canaries`.
-            Two mappings are joined by their keys, the identifiers of canaries, in any order.
-        guesses: How many canaries to guess about, in [1, m], chosen before the run; of several
-            numbers each has an equal share of the probability to fail, and the best counts. By
+        scores (array of shape (m,), or mapping): A score for each canary, at least 4; a higher
+            score indicates that it was in the run.
+        included (array of bool, of shape (m,), or mapping): Whether each canary was included:
+            `draw_canaries`. Two mappings are joined by their keys, the identifiers of canaries, in
+            any order.
+        guesses: Number of canaries to guess about, in [1, m], chosen before the run. Several
+            numbers have equal shares of the probability to fail, and the best one counts. By
             default m, m / 2, m / 4, ... down to 32.
         sides ({"both", "in"}): Whether canaries with low scores are guessed, too, or those with
             high scores only.
@@ -182,7 +184,7 @@ class _Guesses(NamedTuple):
         m, guesses = self.canaries, self.guesses
         wrong = failing * (guesses - self.correct) / m
         right = failing * self.correct / m * (1.0 - 2.0**-50)
-        most = guesses / m * (1.0 + 2.0**-48)  # also for what ``wrong`` may be too small or large
+        most = guesses / m * (1.0 + 2.0**-48)  # the margin covers the rounding of ``wrong``
         for i in range(self.correct - 1, -1, -1):
             least = curve.missed(right)
             if right + wrong > most or not least > wrong:

@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"{name}: error: {visible(as_options(str(error)))}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader, "head" for example, has seen enough
+    except BrokenPipeError:  # the reader, such as "head", has closed the pipe
         _discard_output()
         return 0
     except (OutputError, OSError) as error:
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _in_words(error: UnicodeError) -> tuple[str, int]:
-    """Spell what an encoding lacks: an error handler of codecs."""
+    """Spell characters that an encoding lacks: an error handler of codecs."""
     assert isinstance(error, UnicodeEncodeError)
     lacking = error.object[error.start : error.end]
     escaped = (WORDS.get(c) or c.encode("ascii", "backslashreplace").decode() for c in lacking)
@@ -91,7 +91,7 @@ def _in_words(error: UnicodeError) -> tuple[str, int]:
 
 
 def _write_any_text() -> None:
-    """Let no text fail for the encoding of a stream: reports have Greek letters."""
+    """Let streams write any text in any encoding: reports have Greek letters."""
     codecs.register_error("renyi", _in_words)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and not stream.encoding.lower().startswith("utf"):
@@ -99,6 +99,6 @@ def _write_any_text() -> None:
 
 
 def _discard_output() -> None:
-    """Send what is still in the buffer nowhere, so that the end of the program does not fail."""
+    """Discard the buffered output, so that the end of the program does not fail."""
     with suppress(AttributeError, OSError):  # there may be none, or none with a number
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""renyi audit: what the scores in a file prove, beside what was reported."""
+"""renyi audit: the bounds that scores in a file prove, beside the reported guarantee."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ NAMES = dict.fromkeys(("included", "present", "member", "in", "there"), "include
 NAMES |= {"score": "score", "scores": "score", "id": "id"}
 LESS_NOISE = (1.0, 0.9, 0.8, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.2, 0.1)
 MORE_USES = (1, 2, 3, 4, 6, 8, 12, 16, 32)
-REPEATS = 100  # audits that are drawn for each truth in a figure
-RANGE = 5.0  # of noise multipliers, times and over what was reported
+REPEATS = 100  # number of audits drawn for each truth in a figure
+RANGE = 5.0  # factor of noise multipliers above and below the reported one
 
 
 def audit(options: argparse.Namespace) -> int:
-    """Lower bounds of epsilon from the scores in a file, and a test of what was reported."""
+    """Print lower bounds of epsilon from scores in a file, and a test of the reported guarantee."""
     runs.require(options, "delta")
     if options.one_run and options.sequential:
         raise UsageError("--one-run excludes --sequential: one run has no later ones")
@@ -60,7 +60,7 @@ RUN = ("noise_multiplier", "sample_rate", "batch_size", "dataset_size", "steps",
 
 
 def _claim(options: argparse.Namespace) -> PLDAccountant | None:
-    """Return what was reported of the run, if it was described."""
+    """Return the reported guarantee of the run, if the run was described."""
     from renyi import PLDAccountant
 
     of_run = any(getattr(options, name) is not None for name in RUN)
@@ -75,7 +75,7 @@ def _claim(options: argparse.Namespace) -> PLDAccountant | None:
 
 
 def _audit(options: argparse.Namespace) -> tuple[Audit, str]:
-    """Return the audit of the scores in the files, and how many there are in words."""
+    """Return the audit of the scores in the files, and the number of scores in words."""
     import numpy as np
 
     from renyi.audit import ManyRuns, OneRun, SequentialRuns
@@ -127,7 +127,7 @@ def _record(
 
 
 def _draw(options: argparse.Namespace, made: Audit, claim: PLDAccountant) -> None:
-    """Draw the power of such audits, were there less noise or more uses of the mechanism."""
+    """Draw the power of such audits for less noise or more uses of the mechanism."""
     from renyi import PLDAccountant
     from renyi.audit import plot_power
 
@@ -183,7 +183,7 @@ def _print(
 
 
 def _read(options: argparse.Namespace) -> tuple[list[float], list[bool]]:
-    """Return scores, and whether each was of a run or canary that was there."""
+    """Return scores, and whether the run or canary of each was included."""
     default = ("score", "included") if options.canaries is None else ("id", "score")
     scored = _table(options.file, default, "FILE")
     if options.canaries is None:

@@ -1,6 +1,6 @@
-"""``renyi noise``, ``renyi steps`` and ``renyi rate``: what a target guarantee permits.
+"""``renyi noise``, ``renyi steps`` and ``renyi rate``: calibration to a target guarantee.
 
-What is printed is checked: the rounded number is put back into the accountant, and its guarantee is
+Printed numbers are checked: the accountant computes the guarantee of the rounded number, which is
 printed with it.
 """
 
@@ -122,7 +122,7 @@ def _solved(
     solve: Solver,
     rounded: Callable[[float, int], str] | None,
 ) -> Inputs:
-    """Return the record of one target: its answer as printed, and the price of that."""
+    """Return the record of one target: the printed answer and its guarantee."""
     target, run = cell["epsilon"], {key: value for key, value in cell.items() if key != "epsilon"}
     goal = {"target_epsilon": target, "target_delta": cell["delta"]}
     by_renyi = {**goal, "accountant": "rdp", **runs.renyi_options(options)}
@@ -146,7 +146,7 @@ def _solved(
     if _has_beside(options):
         try:
             record[f"{wanted}_rdp"] = solve(cell, by_renyi)
-        except ValueError:  # the target is beyond what Renyi-DP can show
+        except ValueError:  # Renyi-DP cannot prove the target
             record[f"{wanted}_rdp"] = None
     return {**record, "text": text}
 
@@ -181,7 +181,7 @@ def _print_one(options: argparse.Namespace, record: Inputs, wanted: str, text: s
 
 
 def _has_beside(options: argparse.Namespace) -> bool:
-    """Return whether Renyi-DP is asked, too, for comparison."""
+    """Return whether Renyi-DP is computed, too, for comparison."""
     poisson = options.sampling == POISSON and options.adjacency != "replace_one"
     return bool(options.accountant == "pld" and poisson)
 
@@ -198,7 +198,7 @@ def _beside(options: argparse.Namespace, record: Inputs, wanted: str) -> str:
 
 
 def _limits(options: argparse.Namespace, wanted: str, record: Inputs) -> list[str]:
-    """Say so where the search ended before the target was reached."""
+    """Return a remark if the search ended before the target was reached."""
     if wanted == "noise_multiplier" and record[wanted] <= 0.01:
         return ["noise multipliers below 0.01 are not considered; the target permits less noise"]
     if wanted == "steps" and record[wanted] == LARGEST_COUNT:
@@ -216,12 +216,12 @@ def _noise_of_plan(options: argparse.Namespace, cell: Inputs, method: Inputs) ->
 
 
 def _tolerance(options: argparse.Namespace) -> float:
-    """Return the relative tolerance of the search: well below the digits that are printed."""
+    """Return the relative tolerance of the search, well below the printed digits."""
     return float(min(1e-6, max(1e-12, 10.0 ** -(options.digits + 2))))
 
 
 def _spent(record: Inputs, digits: int) -> str:
-    """Return the guarantee, rounded up but not beyond the target that it is known to meet."""
+    """Return the guarantee, rounded up, but not above the target, which it meets."""
     text, target = round_up(record["epsilon"], digits), record["target_epsilon"]
     return text if Decimal(text) <= Decimal(target) else plain(target)
 

@@ -1,4 +1,4 @@
-"""renyi check, verify and info: is a certificate right, is this copy, how was it built."""
+"""renyi check, verify and info: checks of certificates and of this copy, and its build."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def verify(options: argparse.Namespace) -> int:
     results = [
         verify_point(*point, digits=digits) for point in output.progress(points, unit="point")
     ]
-    # With a bar of their own: curves take so much longer that one bar would misjudge both.
+    # Curves have their own progress bar: they take much longer than the routes to log A.
     chosen = sorted({k * len(points) // CURVE_POINTS for k in range(CURVE_POINTS)})
     for k in output.progress(chosen, unit="point with other mechanisms"):
         curves = verify_curves(*points[k], digits=digits)
@@ -78,7 +78,7 @@ def _points(options: argparse.Namespace) -> list[Point]:
 
 
 def _rows(result: Verification) -> tuple[list[Record], list[Record]]:
-    """Return what tables say of each route, and of each curve."""
+    """Return the table rows of each route, and of each curve."""
 
     def row(check: Check, label: str) -> Record:
         return {
@@ -159,7 +159,7 @@ def _print_data(
 
 
 def _records(result: Verification) -> Iterator[dict[str, object]]:
-    """Return a row a route, and one a curve."""
+    """Yield a row for each route, and one for each curve."""
     point = {"sample_rate": result.sample_rate, "noise_multiplier": result.noise_multiplier}
     for check in (*result.routes, *result.curves):
         yield {**point, **dataclasses.asdict(check)}

@@ -1,4 +1,4 @@
-"""The commands: what each takes, examples that can be run as they stand, and the parser."""
+"""The commands: their options, runnable examples, and the parser."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SAMPLING = ("sample_rate", "batch_size", "dataset_size")
 LENGTHS = ("steps", "epochs")
 ACCOUNTING = ("accountant", "orders", "conversion")
 DRAWS = ("sampling", "batch_limit")
-NUMBERS = ("noise_multiplier", *SAMPLING, *LENGTHS)  # of a run
+NUMBERS = ("noise_multiplier", *SAMPLING, *LENGTHS)  # options of a run
 HOW = (*ACCOUNTING, "adjacency", *DRAWS)
 PRINTED = ("digits", "formats")
 METHOD = "method and output"
@@ -362,7 +362,7 @@ LEDGER_ACTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("read_only", "json", "data_set", "asked", "asked_uses", "min_remaining"),
     ),
 }
-"""What is done with a ledger: in words, and its options after the file."""
+"""The actions on a ledger: a text, and the options after the file."""
 BUDGET = ("budget_epsilon", "budget_delta", "rho", "filter", "adjacency")
 
 
@@ -391,7 +391,7 @@ def add_command(commands: argparse._SubParsersAction[Parser], spec: Command) -> 
 
 
 def add_ledger_actions(command: Parser) -> None:
-    """Add a parser for each thing that is done with a ledger."""
+    """Add a parser for each action on a ledger."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", title="actions")
     actions.required = True
     for name, (words, options) in LEDGER_ACTIONS.items():
@@ -412,7 +412,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     words = join_negative_values(arguments)
     options, unknown = build_parser().parse_known_args(words)
     refuse_repeated(words, options.parser)
-    if unknown:  # reported by the command, which knows what may have been meant
+    if unknown:  # the command reports it, as it knows similar options
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     rows = math.prod(len(value) for value in vars(options).values() if isinstance(value, list))
     if rows > MAX_VALUES:

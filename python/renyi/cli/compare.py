@@ -74,7 +74,7 @@ def compare(options: argparse.Namespace) -> int:
 def _asked(
     options: argparse.Namespace,
 ) -> tuple[list[Record], tuple[str, ...], tuple[str, ...], str]:
-    """Return the settings, the names of their inputs, those that are given, and what is wanted."""
+    """Return the settings, the names of their inputs, the given inputs, and the wanted number."""
     if options.target is None:
         runs.require(options, "noise_multiplier")
         given, wanted = runs.given_and_wanted(options, "compared")
@@ -100,7 +100,7 @@ def _names(options: argparse.Namespace) -> tuple[str, ...]:
 def _over_steps(
     options: argparse.Namespace, cells: list[Record], keys: Sequence[str]
 ) -> list[Record]:
-    """Return the cells of a figure over the steps: those given, or up to the steps of the one."""
+    """Return the cells of a figure over the steps: the given ones, or a grid up to a single one."""
     from renyi.theory.comparison import steps_grid
 
     output.check_figure(options, 1)
@@ -148,7 +148,7 @@ def _print_sweep(
 
 
 def _print_assumptions(records: Sequence[Record]) -> None:
-    """Say what each method holds for, methods with the same under one head."""
+    """Print the assumptions of each method; methods with the same assumptions share a heading."""
     groups: dict[tuple[str, str], list[str]] = {}
     for record in records:
         names = groups.setdefault((record["sampling"], record["adjacency"]), [])
@@ -175,7 +175,7 @@ def _ratio(value: float | None) -> str:
 
 
 def _draw(options: argparse.Namespace, at: Sequence[int], rows: Sequence[Any], title: str) -> None:
-    """Draw what was compared over the steps or epochs."""
+    """Draw the compared numbers over the steps or epochs."""
     from renyi.theory.comparison import plot_comparison
 
     with output.sheet(options) as axes:

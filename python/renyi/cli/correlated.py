@@ -26,7 +26,7 @@ FACTS = {
 
 
 def noise(options: argparse.Namespace) -> int:
-    """Print the noise that a strategy takes for a target."""
+    """Print the noise that a strategy needs for a target."""
     from renyi.matrix import priced
 
     runs.require(options, "target_epsilon", "delta")
@@ -57,7 +57,7 @@ def noise(options: argparse.Namespace) -> int:
 
 
 def check_strategy(options: argparse.Namespace) -> None:
-    """Refuse what the strategy, or independent noise, does not have."""
+    """Refuse options that the strategy, or independent noise, does not take."""
     for name, strategies in {
         "bands": ("banded", "inverse"),
         "buffers": ("blt",),
@@ -71,7 +71,7 @@ def check_strategy(options: argparse.Namespace) -> None:
 def _strategy(
     options: argparse.Namespace, setting: Record, epsilon: float, delta: float
 ) -> tuple[str, Strategy, Participation]:
-    """Return the name of a strategy, itself, and in which steps records take part."""
+    """Return the name of a strategy, the strategy, and the participation of records."""
     from renyi.matrix import (
         BLT,
         BandedInverse,
@@ -158,7 +158,7 @@ def _setting(options: argparse.Namespace, epsilon: str) -> Record:
     if "batch_size" not in setting:
         raise UsageError("--batch-size and --dataset-size are required with correlated noise")
     population, size, steps = (setting[key] for key in ("dataset_size", "batch_size", "steps"))
-    if options.epochs is not None:  # in fixed order an epoch has a last batch that may be short
+    if options.epochs is not None:  # in fixed order the last batch of an epoch may be short
         steps = max(steps, math.ceil(options.epochs[0] * -(-population // size)))
     return {
         "epsilon": setting["epsilon"],

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Run = dict[str, Any]
 
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-ROWS = 12  # of a table, about
+ROWS = 12  # about the number of rows of a table
 CHUNK = 8  # points between two movements of the progress bar
-DRAWN_RTOL = 1e-4  # of numbers that only lattices give
+DRAWN_RTOL = 1e-4  # relative accuracy of numbers that only lattices give
 
 
 def curve(options: argparse.Namespace) -> int:
@@ -104,7 +104,7 @@ def _alphas(options: argparse.Namespace) -> list[float]:
 
 
 def _epsilons(options: argparse.Namespace, every: Sequence[Run]) -> list[list[float]]:
-    """Return each run's epsilons, up to where its delta is almost nothing."""
+    """Return the epsilons of each run, up to where its delta is negligible."""
     from renyi.plot import POINTS
 
     if options.epsilon is not None:
@@ -129,12 +129,12 @@ def _round_step(least: float) -> float:
 
 
 def _is_fast(options: argparse.Namespace, every: Sequence[Run]) -> bool:
-    """Say whether inversion answers; replacing records in sampled batches needs lattices."""
+    """Return whether inversion suffices; replaced records in sampled batches need lattices."""
     return options.adjacency != "replace_one" or all(run["sample_rate"] == 1.0 for run in every)
 
 
 def _end(options: argparse.Namespace, run: Run) -> float:
-    """Return the epsilon at which a curve has fallen to almost nothing."""
+    """Return the epsilon at which the delta of a curve is negligible."""
     from renyi.plot import SMALLEST_DELTA, largest_epsilon
 
     account = runs.curve_accountant(options, run)
@@ -146,7 +146,7 @@ def _end(options: argparse.Namespace, run: Run) -> float:
 def _curves(
     options: argparse.Namespace, run: Run
 ) -> dict[str, Callable[[list[float]], Sequence[float]]]:
-    """Return the columns of one run: its exact curve, and what it is compared with."""
+    """Return the columns of one run: its exact curve, and the curves it is compared with."""
     import numpy as np
 
     from renyi import special
@@ -214,7 +214,7 @@ INPUTS = {"noise_multiplier": "σ", "sample_rate": "q", "steps": "steps"}
 
 
 def draw_curves(options: argparse.Namespace, rows: Sequence[Sequence[Run]]) -> None:
-    """Write the figure of the rows of each run, and open it if that was asked for."""
+    """Write the figure of the rows of each run, and open it on request."""
     from renyi.plot import draw_privacy_curves, draw_tradeoffs
 
     every = [part[0] for part in rows]

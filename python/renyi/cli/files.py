@@ -1,4 +1,4 @@
-"""renyi account and report: questions about what a file describes."""
+"""renyi account and report: guarantees and reports of mechanisms in a file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def account(options: argparse.Namespace) -> int:
 
 
 def _print_statement(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> None:
-    """Print a sentence to publish, of the smaller of the bounds."""
+    """Print a sentence to publish, with the smaller one of the bounds."""
     if not math.isfinite(record[wanted]):
         if record.get("delta") == 0.0:
             output.print_paragraph("No epsilon holds at delta 0: a loss has no bound.")
@@ -86,7 +86,7 @@ def read_text(name: str, what: str) -> str:
 
 
 def standard_input(what: str) -> TextIO:
-    """Return the standard input, which is closed where a shell was told so."""
+    """Return the standard input, or refuse it where the shell closed it."""
     if sys.stdin is None:
         raise UsageError(f"{what} must be a file where the standard input is closed, got '-'")
     return sys.stdin
@@ -131,7 +131,7 @@ RUN_ONLY = ("noise_multiplier", "sample_rate", "batch_size", "steps", "epochs", 
 
 
 def report(options: argparse.Namespace) -> int:
-    """Write a report to the files asked for, or as Markdown to the screen."""
+    """Write a report to the given files, or as Markdown to the screen."""
     if options.format is not None and (options.html or options.markdown):
         raise UsageError("--format excludes --html and --markdown: it is of what is printed")
     try:
@@ -141,7 +141,7 @@ def report(options: argparse.Namespace) -> int:
         raise UsageError(f"--certificate: {error}") from None
     texts = {options.html: made.to_html, options.markdown: made.to_markdown}
     files = {name: text for name, text in texts.items() if name is not None}
-    for name, text in files.items():  # all before a reader of what is printed may go away
+    for name, text in files.items():  # write all before printing, whose reader may go away
         output.write_text(name, text())
     if made.certificate is not None:
         output.write_certificate(options.certificate, made.certificate)
@@ -153,7 +153,7 @@ def report(options: argparse.Namespace) -> int:
 
 
 def opened_ledger(place: str, *, read_only: bool = False) -> Ledger:
-    """Return the ledger in a file, or at an address of PostgreSQL, where reading writes nothing."""
+    """Return the ledger in a file, or at an address of PostgreSQL; reading never writes."""
     from renyi.ledger import Ledger, PostgresLedger
 
     if not place.startswith(("postgresql://", "postgres://")):
@@ -206,7 +206,7 @@ def _of_run(options: argparse.Namespace) -> Report:
 
 
 def _facts(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what both kinds of reports are told alike."""
+    """Return the facts that both kinds of reports share."""
     from renyi.report import Disclosure
 
     told = None

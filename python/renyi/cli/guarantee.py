@@ -1,4 +1,4 @@
-"""``renyi epsilon``, ``renyi delta`` and ``renyi rdp``: the price of a run."""
+"""``renyi epsilon``, ``renyi delta`` and ``renyi rdp``: the guarantee of a run."""
 
 import argparse
 import math
@@ -18,7 +18,7 @@ def epsilon(options: argparse.Namespace) -> int:
     """Epsilon at a given delta."""
     runs.require(options, "noise_multiplier", "delta")
     records = _guarantees(options, "delta")
-    if options.certificate is not None:  # before a reader of what is printed may go away
+    if options.certificate is not None:  # written before printing, whose reader may go away
         _write_certificate(options, records)
     _print_all(options, records, given="delta", wanted="epsilon")
     return within_limit(options, [runs.headline(record, "epsilon") for record in records])
@@ -115,7 +115,7 @@ def _print_all(
 def emit_data(
     options: argparse.Namespace, records: Sequence[dict[str, Any]], facts: dict[str, Any]
 ) -> bool:
-    """Print the machine-readable form if one was asked for."""
+    """Print the machine-readable form on request."""
     if options.json:
         from renyi import __version__
 
@@ -136,7 +136,7 @@ def emit_data(
 
 
 def data_facts(options: argparse.Namespace) -> dict[str, Any]:
-    """Assumptions and method under names that programs can test."""
+    """Return assumptions and method under names that programs can test."""
     facts: dict[str, Any] = {
         "sampling": options.sampling.replace("-", "_"),
         "adjacency": options.adjacency,
@@ -156,7 +156,7 @@ def print_sweep(
     inputs: Sequence[str],
     beside: bool = True,
 ) -> None:
-    """Print the table of a sweep, with what the rows share above and what they assume below.
+    """Print the table of a sweep; shared inputs are above it, assumptions below.
 
     ``beside``: the exact curve has a column of Renyi-DP for comparison.
     """
@@ -203,7 +203,7 @@ def _print_one(
 
 
 def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) -> str:
-    """Say what the number is, and what Renyi-DP gives in its place."""
+    """Return the kind of the number, and the number that Renyi-DP gives instead."""
     if options.accountant == "rdp":
         return ""
     other = record[f"{wanted}_rdp"]
@@ -217,7 +217,7 @@ def _beside(options: argparse.Namespace, record: dict[str, Any], wanted: str) ->
 
 
 def print_notes(notes: Sequence[str]) -> None:
-    """Remarks, each its own paragraph."""
+    """Print remarks, each as its own paragraph."""
     for note in notes:
         print()
         output.print_paragraph(f"Note: {note}.")
@@ -229,7 +229,7 @@ def varying(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]
 
 
 def _shown(records: Sequence[dict[str, Any]], keys: Sequence[str]) -> list[str]:
-    """Return the keys that the records have, without a sampling rate that others say already."""
+    """Return the keys of the records, without a sampling rate that follows from others."""
     hidden = {"sample_rate"} if "batch_size" in records[0] else set()
     return [key for key in keys if key in records[0] and key not in hidden]
 

@@ -1,4 +1,4 @@
-"""``renyi ledger``: budgets of data sets, charged and looked at from a shell."""
+"""``renyi ledger``: budgets of data sets, charged and shown from a shell."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Action = Callable[["Ledger", argparse.Namespace], object]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do one thing with a ledger; 3 where a budget would be exceeded."""
+    """Run one action on a ledger; return 3 where it would exceed a budget."""
     from renyi.filters import BudgetExceededError
     from renyi.ledger import LedgerError
 
@@ -56,7 +56,7 @@ def _create(ledger: Ledger, options: argparse.Namespace) -> None:
 
 
 def _use(ledger: Ledger, options: argparse.Namespace) -> None:
-    """Charge uses of a mechanism, or set them aside."""
+    """Charge uses of a mechanism, or reserve them."""
     mechanism = read_mechanism(options.mechanism, "MECHANISM")
     uses = options.dataset, mechanism, options.count, options.note
     proof = _hash_of_certificate(options.proof)
@@ -214,7 +214,7 @@ CHANGES: dict[str, Action] = {
     "backup": lambda ledger, given: ledger.backup(given.target),
     "import": lambda ledger, given: ledger.import_lines(read_text(given.file, "FILE").splitlines()),
 }
-"""What exits with 4 where the file cannot be written, and shows what is left, but for backups."""
+"""The actions that exit with 4 if the file cannot be written; all but backups show what is left."""
 
 QUESTIONS: dict[str, Callable[[Ledger, argparse.Namespace], int]] = {
     "status": _show_status,

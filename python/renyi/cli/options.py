@@ -1,4 +1,4 @@
-"""The options: numbers, lists and ranges, what each permits, and how messages name them."""
+"""The options: parsing of numbers, lists and ranges, domains, and names in messages."""
 
 import argparse
 import difflib
@@ -83,7 +83,7 @@ def as_options(message: str) -> str:
 
 
 def _words_typed(line: str) -> str:
-    """Write names of neighbours and samplings as they are typed, without quotes."""
+    """Write names of neighbours and samplings as a user types them, without quotes."""
     line = re.sub(r"'(add_remove|replace_one|zero_out)'", r"\1", line)
     return re.sub(
         r"with sampling '([a-z_]+)'", lambda m: f"with --sampling {m[1].replace('_', '-')}", line
@@ -155,20 +155,20 @@ def number_in(domain: Domain) -> Callable[[str], Fraction]:
 
 
 def one(domain: Domain) -> Callable[[str], int]:
-    """Make an argparse type of a single whole number."""
+    """Return an argparse type of a single whole number."""
     return lambda text: int(number(text, domain))
 
 
 def permitted(domain: Domain) -> str:
-    """Say what an option takes, as it follows "must be"."""
+    """Return the domain of an option in words that follow "must be"."""
     return f"a {'whole ' if domain.whole else ''}number {domain.words}"
 
 
 POISSON = "poisson"
 SCHEMES = (POISSON, "truncated-poisson", "balls-in-bins", "fixed-size", "shuffled")
-EXACT = (POISSON, "balls-in-bins")  # but where records are replaced
-IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record in one batch of each
-DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size, by default
+EXACT = (POISSON, "balls-in-bins")  # exact except for replaced records
+IN_EPOCHS = ("balls-in-bins", "shuffled")  # every record is in one batch of an epoch
+DEVIATIONS = 10  # the default limit of truncated samples exceeds the batch size by these
 ACCOUNTANTS = ("pld", "rdp")
 RANDOMIZERS = (
     "any",
@@ -188,7 +188,8 @@ STRATEGIES = ("banded", "inverse", "blt", "tree", "root")
 class Option:
     """An option, or an argument without a flag, as argparse takes it.
 
-    ``usage`` is its flag and what stands for a value. With a ``domain`` it takes a list of numbers.
+    ``usage`` is its flag and the placeholder of its value. With a ``domain`` it takes a list of
+    numbers.
     """
 
     def __init__(
@@ -511,7 +512,7 @@ OPTIONS = {
 
 
 def add_options(group: argparse._ActionsContainer, *names: str) -> None:
-    """Add the options of these names; "formats" are the machine-readable forms, one at most."""
+    """Add the options of these names; "formats" adds the machine-readable forms, one at most."""
     for name in names:
         if name == "formats":
             forms = group.add_mutually_exclusive_group()
@@ -525,13 +526,13 @@ def add_options(group: argparse._ActionsContainer, *names: str) -> None:
 
 
 def permitted_values(name: str) -> str | None:
-    """Say what an option that takes numbers permits; None for any other."""
+    """Return the domain of an option that takes numbers, in words; None for any other."""
     domain = OPTIONS[name].domain if name in OPTIONS else None
     return None if domain is None else permitted(domain)
 
 
-# What the options are called elsewhere.
-_CLOSE = 0.75  # likeness from which a word is suggested
+# Names of the options in other tools.
+_CLOSE = 0.75  # least similarity of a suggested word
 _ALIASES = {
     "--sigma": "--noise-multiplier",
     "--noise": "--noise-multiplier",
@@ -576,7 +577,7 @@ def join_negative_values(arguments: Sequence[str]) -> list[str]:
 
 
 def refuse_repeated(arguments: Sequence[str], parser: argparse.ArgumentParser) -> None:
-    """Refuse an option that is given twice, of which argparse would keep the last alone."""
+    """Refuse an option that is given twice; argparse would keep only the last one."""
     given: set[str] = set()
     for argument in arguments:
         flag = argument.partition("=")[0]
@@ -590,7 +591,7 @@ def refuse_repeated(arguments: Sequence[str], parser: argparse.ArgumentParser) -
 
 
 def _readable(message: str, parser: argparse.ArgumentParser) -> str:
-    """Rewrite a message of argparse: the option first, then what it permits or what was meant."""
+    """Rewrite a message of argparse: the option first, then its domain or a suggestion."""
     message = message.removeprefix("argument ")
     flag = message.partition(":")[0]
     if message.endswith("expected one argument"):

@@ -1,4 +1,4 @@
-"""Numbers and tables on the screen, rounded to the safe side, and limits of what they may be."""
+"""Numbers and tables on the screen, rounded to the safe side, and limits on numbers."""
 
 import argparse
 import csv
@@ -21,7 +21,7 @@ from renyi._rounding import round_up
 from renyi._validation import decimal_of, visible
 from renyi.cli.options import OutputError, UsageError
 
-MEASURE = 88  # columns of text
+MEASURE = 88  # width of text in columns
 PATIENCE = 0.5  # seconds without a progress bar
 Record = Mapping[str, Any]
 T = TypeVar("T")
@@ -29,16 +29,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: the key of the record, the heading, how a value is shown, where."""
+    """One column of a table: the key of the record, the heading, the format, the alignment."""
 
     key: str
     heading: str
     show: Callable[[Any], str]
-    left: bool = False  # text reads better from the left
+    left: bool = False  # text is aligned left
 
 
 def write_text(name: str, text: str) -> None:
-    """Write a file, or say why it cannot be written."""
+    """Write a file, or raise an error that says why it cannot be written."""
     try:
         Path(name).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -67,13 +67,13 @@ def grouped(value: int) -> str:
 
 
 def progress(items: Sequence[T], unit: str = "row") -> Iterable[T]:
-    """Return the items, and show on a terminal how far they are if they take long."""
+    """Return the items, with a progress bar on a terminal if they take long."""
     return items if len(items) < 2 else _progress.progress(items, unit, PATIENCE)
 
 
 @contextmanager
 def waiting(text: str) -> Iterator[None]:
-    """Show a line on stderr while something may take seconds, if that is a terminal."""
+    """Show a line on stderr, if it is a terminal, while something may take seconds."""
     with Line() as line:
         line.show(f"{text} ...")
         yield
@@ -95,7 +95,7 @@ def print_table(columns: Sequence[Column], records: Sequence[Record]) -> None:
 
 
 def print_csv(records: Sequence[Record]) -> None:
-    """All fields of the records, numbers as full doubles."""
+    """Print all fields of the records, with numbers as full doubles."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(records[0].keys())
     for record in records:
@@ -103,7 +103,7 @@ def print_csv(records: Sequence[Record]) -> None:
 
 
 def print_json(document: Record) -> None:
-    """JSON with full doubles; an infinite or undefined number becomes the string "inf" or "nan"."""
+    """Print JSON with full doubles; infinite or undefined numbers are strings "inf" or "nan"."""
     print(json.dumps(_json_value(document), indent=2, ensure_ascii=True))
 
 
@@ -113,7 +113,7 @@ def _width() -> int:
 
 
 def print_paragraph(text: str) -> None:
-    """Print a paragraph wrapped to the usual terminal."""
+    """Print a paragraph, wrapped to the width of text."""
     print(textwrap.fill(text, _width(), break_long_words=False, break_on_hyphens=False))
 
 
@@ -151,11 +151,11 @@ def _json_value(value: Any) -> Any:
 
 
 EXCEEDED = 3
-"""Where a budget or a limit is exceeded."""
+"""The exit code where a budget or a limit is exceeded."""
 
 
 def within_limit(options: argparse.Namespace, epsilons: Sequence[float]) -> int:
-    """Return 0 if ``--max-epsilon`` is kept or not given; else say so, for the exit code."""
+    """Return 0 if ``--max-epsilon`` is kept or not given; else print it, return the exit code."""
     largest = max(epsilons)
     if options.max_epsilon is None or largest <= options.max_epsilon:
         return 0
@@ -165,7 +165,7 @@ def within_limit(options: argparse.Namespace, epsilons: Sequence[float]) -> int:
 
 
 FILE_ONLY = {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
-MOST_RUNS = 7  # that a legend and the eye can hold apart
+MOST_RUNS = 7  # the most runs that a figure can distinguish
 
 
 def check_figure(options: argparse.Namespace, count: int) -> None:
@@ -193,7 +193,7 @@ def check_figure(options: argparse.Namespace, count: int) -> None:
 
 @contextmanager
 def sheet(options: argparse.Namespace) -> Iterator[Any]:
-    """Give the axes of a figure, then write it and open it, as far as that was asked for."""
+    """Yield the axes of a figure, then write the figure and open it, as requested."""
     from matplotlib.figure import Figure
 
     from renyi.plot import FIGURE_SIZE
@@ -215,7 +215,7 @@ def sheet(options: argparse.Namespace) -> Iterator[Any]:
 
 
 def figure_written(options: argparse.Namespace) -> bool:
-    """Say where a figure was written; True if one was asked for, in place of a table."""
+    """Print where a figure was written; return True if a figure replaces the table."""
     if options.plot:
         print(f"figure written to {options.plot}")
     return bool(options.plot or options.show)

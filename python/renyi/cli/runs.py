@@ -1,4 +1,4 @@
-"""What is run, what it costs, and the sentences that say so."""
+"""Runs, their guarantees, and the sentences that describe them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def without_tuning(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def batches_of_epoch(options: argparse.Namespace, run: Mapping[str, Any]) -> int:
-    """Return in how many batches an epoch deals the records; 1 where steps stand by themselves."""
+    """Return the number of batches that an epoch deals the records to; 1 without epochs."""
     if options.sampling not in IN_EPOCHS:
         return 1
     return -(-int(run["dataset_size"]) // int(run["batch_size"]))
 
 
 def check_sampling(options: argparse.Namespace) -> None:
-    """Refuse a scheme without the sizes that it is defined by."""
+    """Refuse a sampling scheme without the sizes that define it."""
     scheme = options.sampling
     if options.batch_limit is not None and scheme != "truncated-poisson":
         raise UsageError("--batch-limit needs --sampling truncated-poisson")
@@ -50,7 +50,7 @@ def check_sampling(options: argparse.Namespace) -> None:
 
 
 def is_exact(options: argparse.Namespace) -> bool:
-    """Return whether the curve is that of the worst neighbours, not one above it."""
+    """Return whether the curve is that of the worst neighbours, not an upper bound of it."""
     scheme = options.sampling
     exact = scheme == POISSON or (scheme in EXACT and options.adjacency != "replace_one")
     return exact and not options.tuning_runs
@@ -72,7 +72,7 @@ def plan_settings(options: argparse.Namespace, run: Mapping[str, Any]) -> dict[s
 
 
 def most_steps(options: argparse.Namespace, cell: Mapping[str, Any], accountant: str) -> int:
-    """Return the largest number of steps that stays within a target; 0: not one."""
+    """Return the largest number of steps that stays within a target, or 0."""
     from renyi.calibration import calibrate
     from renyi.sgd import TrainingPlan
 
@@ -155,9 +155,9 @@ def samplings(options: argparse.Namespace) -> list[tuple[Fraction, Fields]]:
 def lengths(options: argparse.Namespace, rate: Fraction, sampling: Fields) -> list[Fields]:
     """Return the numbers of steps as fields of a record, with the epochs they follow from.
 
-    Where every record is in one batch of an epoch, epochs that are begun count whole. Otherwise
-    steps = ceil(epochs * data set size / batch size), in exact arithmetic: never fewer than were
-    run.
+    Where every record is in one batch of an epoch, an epoch that has begun counts as a whole.
+    Otherwise steps = ceil(epochs * data set size / batch size), in exact arithmetic: never fewer
+    than the run takes.
     """
     if options.steps is not None and options.epochs is not None:
         raise UsageError("--steps excludes --epochs: steps = ceil(epochs / sampling rate)")
@@ -185,7 +185,7 @@ def combinations(given: Mapping[str, Sequence[Any]]) -> list[Fields]:
 
 
 def every(options: argparse.Namespace, **targets: Sequence[Any]) -> list[Fields]:
-    """Return all combinations of targets, noise if that is given, sampling and length."""
+    """Return all combinations of targets, noise (if given), sampling and length."""
     given = dict(targets)
     if getattr(options, "noise_multiplier", None) is not None:
         given["noise_multiplier"] = options.noise_multiplier
@@ -206,7 +206,7 @@ def single(options: argparse.Namespace, name: str) -> float:
 
 
 def one_run(options: argparse.Namespace, said: str) -> Fields:
-    """Return the only run that is described; ``said`` begins the message where there are more."""
+    """Return the only run that is described; ``said`` begins the message if there are more."""
     require(options, "noise_multiplier")
     single(options, "noise_multiplier")
     found = every(options)
@@ -216,7 +216,7 @@ def one_run(options: argparse.Namespace, said: str) -> Fields:
 
 
 def check_method(options: argparse.Namespace) -> None:
-    """Refuse options of one accountant beside the other, and set the default conversion."""
+    """Refuse options of the accountant that is not used, and set the default conversion."""
     if options.accountant == "pld":
         for flag, value in (("--orders", options.orders), ("--conversion", options.conversion)):
             if value is not None:
@@ -270,7 +270,7 @@ def uses_of(options: argparse.Namespace, run: Mapping[str, Any]) -> tuple[Mechan
 def price(options: argparse.Namespace, run: Mapping[str, Any], given: str, value: float) -> Fields:
     """Return epsilon or delta of a run by the chosen accountant, and by Renyi-DP beside it.
 
-    The fields are the number, the bracket of its exact value, and the direction or order of it.
+    The fields are the number, the bracket of its exact value, and its direction or order.
     """
     wanted = "epsilon" if given == "delta" else "delta"
     ends = f"{wanted}_lower", f"{wanted}_upper"
@@ -304,7 +304,7 @@ def headline(record: Mapping[str, Any], wanted: str) -> float:
 
 
 def saving(number: float, other: float | None) -> str | None:
-    """Say how much ``number`` is below ``other``, rounded down; None where it is not below.
+    """Return how far ``number`` is below ``other`` in words, rounded down; None if it is not below.
 
     >>> saving(2.295, 2.503), saving(1e-8, 3.5e-7), saving(2.0, 2.0)
     ('8.3 %', 'factor 35', None)
@@ -339,7 +339,7 @@ def curve_in_words(options: Any) -> str:
 
 
 def run_in_words(options: Any, record: Mapping[str, Any]) -> str:
-    """Say what was run: steps, sampling and noise, and how often."""
+    """Describe the run: steps, sampling and noise, and the number of runs."""
     if options.tuning_runs is not None:
         one, tuning = run_in_words(without_tuning(options), record), plain(options.tuning_runs)
         return (
@@ -455,7 +455,7 @@ def bracket_in_words(options: Any, record: Mapping[str, Any], wanted: str) -> st
 
 
 def remarks(options: Any, record: Mapping[str, Any]) -> list[str]:
-    """Remarks on settings that are legal and probably not what was meant."""
+    """Return remarks on settings that are permitted but probably a mistake."""
     found = []
     size = record.get("dataset_size")
     if size is not None and record["delta"] * size >= 1.0:

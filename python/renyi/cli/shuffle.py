@@ -1,4 +1,4 @@
-"""``renyi shuffle``: what local randomizers are worth behind a shuffler."""
+"""``renyi shuffle``: the guarantee of local randomizers behind a shuffler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from renyi.mechanisms import Shuffled
 
 MOST_USERS = 10**9
-MOST_LOCAL = 20.0  # of an epsilon that is looked for, and of local hashing
+MOST_LOCAL = 20.0  # the largest local epsilon of a search, and of local hashing
 WITH_CHOICES = RANDOMIZERS[1:-1]
 QUANTITIES = ("local_epsilon", "users", "epsilon", "delta")
 

@@ -2,10 +2,9 @@
 
 This module has the functions that scripts call, and `StepCallback` for training loops.
 `renyi.compat.dp_accounting` (for TensorFlow Privacy and JAX-Privacy too), `renyi.compat.opacus` and
-`renyi.compat.pfl` are accountants for these libraries, `renyi.compat.lightning`,
-`renyi.compat.transformers` and `renyi.compat.flower` shells of the callback. They need these.
-
-Everything is rounded to the safe side. docs/migration.md has their calls and ours side by side.
+`renyi.compat.pfl` are accountants for these libraries; `renyi.compat.lightning`,
+`renyi.compat.transformers` and `renyi.compat.flower` wrap the callback. Each needs its library.
+Everything is rounded to the safe side. docs/migration.md lists the calls of both side by side.
 
 >>> orders = [2, 4, 8, 16, 32]
 >>> rdp = compute_rdp(q=0.01, noise_multiplier=1.1, steps=1000, orders=orders)

@@ -1,4 +1,4 @@
-"""What scripts of TensorFlow Privacy and Opacus call: divergences and their conversion."""
+"""Functions for scripts of TensorFlow Privacy and Opacus: divergences and their conversion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def compute_rdp(
         orders: In [1, 1e6].
 
     Returns:
-        Of the shape of ``orders``.
+        float or ndarray of the shape of ``orders``.
 
     Raises:
         TypeError, ValueError: For arguments outside these ranges.
@@ -62,13 +62,13 @@ def get_privacy_spent(
 
     Args:
         orders, rdp: Distinct orders of at least 1, not 1 alone, and the divergence of each. The
-            order 1 says nothing of small delta and is not used, nor are orders above 1e6.
-        target_eps, target_delta: One of them, as in TensorFlow Privacy.
-        delta: Instead, as in Opacus.
+            order 1 proves nothing for small delta and is not used, nor are orders above 1e6.
+        target_eps, target_delta: The target, exactly one of them, as in TensorFlow Privacy.
+        delta: The target instead of these, as in Opacus.
 
     Returns:
-        As in TensorFlow Privacy epsilon, delta and the best order; for ``delta`` as in Opacus
-        epsilon and the best order.
+        Epsilon, delta and the best order, as in TensorFlow Privacy; for ``delta`` epsilon and the
+        best order, as in Opacus.
 
     Raises:
         TypeError, ValueError: If not exactly one target is given, or a number is not permitted.

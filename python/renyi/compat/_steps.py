@@ -1,4 +1,4 @@
-"""What a training loop of any framework asks of an accountant, before a step and at it."""
+"""The callback by which a training loop of any framework charges its steps."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ Log = Callable[[Mapping[str, float]], object]
 
 
 class StepCallback:
-    """Charges the steps of a training before they are taken, and ends it at its budget.
+    """Charges the steps of a training before they are taken, and ends the training at its budget.
 
-    It knows no framework; `renyi.compat` has shells for some. A loop of one's own asks
-    `would_exceed` before a step and calls `compose` for it, before anything of it is released.
+    It is independent of frameworks; `renyi.compat` has wrappers for some. A custom loop calls
+    `would_exceed` before a step and then `compose`, before it releases anything of the step.
 
     Args:
-        mechanism: What a step releases, such as ``PoissonSampled(Gaussian(1.0), 0.01)``. By default
-            what was composed last.
-        epsilon, delta: The budget: epsilon in (0, inf], delta in [0, 1). With inf nothing ends.
-        accountant: Where steps are recorded, among what it holds already; by default a new
-            PLDAccountant.
+        mechanism: The mechanism of a step, such as ``PoissonSampled(Gaussian(1.0), 0.01)``. By
+            default the mechanism that was composed last.
+        epsilon, delta: The budget: epsilon in (0, inf], delta in [0, 1). With inf the training does
+            not end.
+        accountant: The accountant that records the steps, in addition to its earlier mechanisms; by
+            default a new PLDAccountant.
         charge: Called with a mechanism and a count before they are recorded, such as
-            ``functools.partial(ledger.charge, "the data set")``; what it raises ends the training.
-        run: A name of the run for ``charge``, which also gets the number of charges before, so that
-            a `renyi.Ledger` refuses a state that somebody has gone on from.
+            ``functools.partial(ledger.charge, "the data set")``; an exception ends the training.
+        run: A name of the run for ``charge``, which also gets the number of earlier charges, so
+            that a `renyi.Ledger` refuses a state that another run has continued.
         log: Called with `metrics` after every ``every``-th step.
-        every: At least 1.
-        statement: Where `end` writes `report`, as HTML if the name ends in ".html", else as
-            Markdown.
+        every: Number of steps between two calls of ``log``, at least 1.
+        statement: The file that `end` writes `report` to, as HTML if the name ends in ".html", else
+            as Markdown.
 
     Raises:
         TypeError, ValueError: If an argument is not as above.
 
-    The accountant adds up mechanisms that were fixed beforehand: a schedule of noise may depend on
-    the step, not on what was released. Where it does, charge a `renyi.Ledger`, which holds then. To
-    stop earlier, for whatever reason, keeps within the budget.
+    The accountant composes mechanisms that were fixed beforehand: a schedule of noise may depend on
+    the step, not on earlier outputs. Where it does, charge a `renyi.Ledger`, whose guarantee covers
+    that. Stopping earlier, for any reason, keeps within the budget.
 
     >>> from renyi import Gaussian, PoissonSampled
     >>> steps = StepCallback(PoissonSampled(Gaussian(1.0), 0.01), epsilon=1.0, delta=1e-5)
@@ -85,18 +86,18 @@ class StepCallback:
         self._log, self._every = log, integer_of(every, "every", 1)
         self._statement = None if statement is None else Path(statement)
         self._steps = 0
-        self._known: tuple[Any, int] = (None, 0)  # what is recorded, and how many more steps fit
+        self._known: tuple[Any, int] = (None, 0)  # the recorded state, and the steps that still fit
 
     def __len__(self) -> int:
         """Return the number of steps."""
         return self._steps
 
     def __bool__(self) -> bool:
-        """Return True, before the first step too."""
+        """Return True, even before the first step."""
         return True
 
     def would_exceed(self, mechanism: Mechanism | None = None, count: int = 1) -> bool:
-        """Return whether so many more steps would exceed the budget; nothing is recorded.
+        """Return whether ``count`` more steps would exceed the budget; nothing is recorded.
 
         Raises:
             UnsupportedMechanismError, TypeError, ValueError: As `compose`.
@@ -112,8 +113,8 @@ class StepCallback:
             BudgetExceededError: If they would exceed the budget; nothing is charged or recorded
                 then, nor after the errors below.
             UnsupportedMechanismError, TypeError, ValueError: If the accountant does not take the
-                mechanism, there is none, or ``count`` is no number in [0, 10^9]; and what
-                ``charge`` raises.
+                mechanism, there is none, or ``count`` is not a number in [0, 10^9]. Errors of
+                ``charge`` are raised, too.
         """
         step, number = self._of(mechanism), uses_of(count)
         with self.accountant.lock:
@@ -133,15 +134,15 @@ class StepCallback:
         return self
 
     def get_epsilon(self, delta: float | None = None) -> float:
-        """Return epsilon of what is recorded, rounded up; by default at the delta of the budget."""
+        """Return epsilon of the recorded steps, rounded up; by default at the budget's delta."""
         return self.accountant.get_epsilon(self.delta if delta is None else delta)
 
     def get_delta(self, epsilon: float | None = None) -> float:
-        """Return delta of what is recorded, rounded up; by default at the budget's epsilon."""
+        """Return delta of the recorded steps, rounded up; by default at the budget's epsilon."""
         return self.accountant.get_delta(self.epsilon if epsilon is None else epsilon)
 
     def get_privacy_spent(self, delta: float | None = None) -> tuple[float, float]:
-        """Return epsilon of what is recorded, rounded up, and the delta that it is at."""
+        """Return epsilon of the recorded steps, rounded up, and its delta."""
         return self.get_epsilon(delta), self.delta if delta is None else delta
 
     def metrics(self) -> dict[str, float]:
@@ -149,18 +150,18 @@ class StepCallback:
         return dict(zip(("epsilon", "delta"), self.get_privacy_spent(), strict=True))
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what is recorded, as JSON can hold it."""
+        """Return the recorded mechanisms in a form for JSON."""
         recorded = json.loads(self.accountant.to_json())
         return {"version": 1, "steps": self._steps, "accountant": recorded}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state, in place of what is recorded here. The budget stays that of here.
+        """Continue from a state, which replaces the record; the budget does not change.
 
-        Steps after the state was saved are not in it: if something of them was released, compose
-        it. With ``run`` a ledger refuses to go on where there were such steps.
+        Steps after the state was saved are not part of it: compose them if they released anything.
+        With ``run`` a ledger refuses to continue where there were such steps.
 
         Raises:
-            TypeError, ValueError: If it is not a state, or one by another accountant or adjacency.
+            TypeError, ValueError: If it is no state, or has another accountant or adjacency.
         """
         found = check_version(state)
         check_names("state", found, ("steps", "accountant"))
@@ -174,7 +175,7 @@ class StepCallback:
         self.accountant, self._known = accountant, (None, 0)
 
     def report(self, **options: Any) -> Report:
-        """Return a privacy statement of what is recorded; options as of `privacy_report`.
+        """Return a privacy statement of the record; the options are those of `privacy_report`.
 
         Raises:
             UnsupportedMechanismError, TypeError, ValueError: As `renyi.report.privacy_report`.
@@ -185,7 +186,7 @@ class StepCallback:
         return privacy_report(mechanism, count, **options)
 
     def end(self) -> None:
-        """Write the statement, if there is a place for it."""
+        """Write the statement, if a file was given."""
         if self._statement is not None:
             made = self.report()
             text = made.to_html() if self._statement.suffix == ".html" else made.to_markdown()
@@ -198,9 +199,9 @@ class StepCallback:
         return step
 
     def _fits(self, step: Mechanism, number: int) -> int:
-        """Return a number of steps that fit, at least the one asked for unless that does not.
+        """Return a number of steps that fit, at least ``number`` unless that does not fit.
 
-        Steps like the last one are likely to go on: as many as there were are asked for at once.
+        Steps like the last one probably continue: one query covers as many as there were.
         """
         known, fitting = self._known
         if known != self._asked(step):
@@ -217,7 +218,7 @@ class StepCallback:
         return fitting
 
     def _asked(self, step: Mechanism) -> tuple[Any, ...]:
-        """Return what the number of steps that fit depends on."""
+        """Return the inputs that determine the number of steps that fit."""
         return step, self.accountant.mechanisms, self.epsilon, self.delta
 
     def _refusal(self, step: Mechanism, number: int) -> BudgetExceededError:

@@ -1,8 +1,8 @@
 """Mechanisms of autodp's zoo as mechanisms of this package.
 
-Its accounting is not taken over, only what was released: by the class and parameters of a mechanism
-of the zoo, and by the name where ``AmplificationBySampling`` made a Poisson sample of one. Whatever
-else its transformers make keeps no record of its parts.
+Only the mechanism is converted, not its accounting: by the class and parameters of a mechanism of
+the zoo, and by the name where ``AmplificationBySampling`` made a Poisson sample of one. Results of
+other transformers keep no record of their parts.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def from_autodp(mechanism: Any) -> own.Mechanism:
     """Return a mechanism of autodp as one of this package.
 
     Args:
-        mechanism (autodp.autodp_core.Mechanism): Of ``autodp.mechanism_zoo``, or a Poisson sample
-            of one by ``AmplificationBySampling``.
+        mechanism (autodp.autodp_core.Mechanism): A mechanism of ``autodp.mechanism_zoo``, or a
+            Poisson sample of one by ``AmplificationBySampling``.
 
     Raises:
-        TypeError: If it is another, with what to use instead.
+        TypeError: If it is another mechanism; the message names an alternative.
 
     >>> from autodp.mechanism_zoo import GaussianMechanism, NoisySGD_Mechanism
     >>> from_autodp(GaussianMechanism(2.0))

@@ -1,6 +1,6 @@
 """A backend of Flower's privacy accounting, by the exact curve.
 
-``PrivacyAccountant(config)`` stands where Flower's ``RdpAccountant(config)`` does, with the same
+``PrivacyAccountant(config)`` replaces Flower's ``RdpAccountant(config)``, with the same
 configurations, events and answers.
 """
 
@@ -75,11 +75,11 @@ class PrivacyAccountant:
         return self.steps.get_delta(epsilon)
 
     def get_privacy_spent(self, delta: float | None = None) -> Any:
-        """Return what is spent, in Flower's form."""
+        """Return the spent budget in Flower's form."""
         return PrivacySpent(*self.steps.get_privacy_spent(delta), self.num_releases, "pld")
 
     def would_exceed(self, event: Any, max_epsilon: float | None = None, count: int = 1) -> bool:
-        """Return whether so many more rounds would exceed an epsilon, by default the budget's."""
+        """Return whether ``count`` more rounds would exceed an epsilon, by default the budget's."""
         if max_epsilon is None:
             return self.steps.would_exceed(self._mechanism(event), count)
         after = self.steps.accountant.copy().compose(self._mechanism(event), count)

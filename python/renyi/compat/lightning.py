@@ -1,4 +1,4 @@
-"""A callback for PyTorch Lightning that charges the steps of the optimiser, and stops in time.
+"""A callback for PyTorch Lightning that charges optimiser steps and stops within the budget.
 
 >>> from renyi import Gaussian, PoissonSampled
 >>> steps = StepCallback(PoissonSampled(Gaussian(1.0), 0.01), epsilon=2.0, delta=1e-5)
@@ -20,15 +20,15 @@ __all__ = ["PrivacyCallback"]
 class PrivacyCallback(Callback):  # type: ignore[misc]  # Lightning has no types for us
     """Asks a `StepCallback` before each step of the optimiser; its state is in the checkpoints.
 
-    Batches, clipping and noise are those of the module or its optimiser, such as that of Opacus: it
-    is for them to do what the mechanism says. Gradients that are accumulated are one step.
+    Batches, clipping and noise are those of the module or its optimiser, such as that of Opacus,
+    and have to match the mechanism. Accumulated gradients are one step.
     """
 
     def __init__(self, steps: StepCallback) -> None:
         self.steps = steps
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Stop before the first step, if it would exceed the budget."""
+        """Stop before the first step if it would exceed the budget."""
         trainer.should_stop = trainer.should_stop or self.steps.would_exceed()
 
     def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:

@@ -1,8 +1,8 @@
 """Accountants for Opacus, registered as "renyi-rdp" and "renyi-pld" when this module is imported.
 
 ``PrivacyEngine(accountant="renyi-pld")`` then trains, saves checkpoints and resumes as with the
-accountants of Opacus, whose assumptions stay: Poisson samples of rate 1/len(data_loader), one
-record added or removed. The `PrivacyEngine` of this module refuses loaders of other samples.
+accountants of Opacus. The assumptions of Opacus stay: Poisson samples of rate 1/len(data_loader),
+one record added or removed. The `PrivacyEngine` of this module refuses loaders of other samples.
 
 >>> import opacus.accountants
 >>> import renyi.compat.opacus
@@ -49,7 +49,7 @@ def from_history(history: Iterable[tuple[float, float, int]]) -> Mechanism:
     """Return the mechanism of a history of Opacus: (noise multiplier, sample rate, steps) each.
 
     Raises:
-        TypeError, ValueError: If it holds what no step can have.
+        TypeError, ValueError: If an entry has parameters that no step can have.
 
     >>> from_history([(1.1, 0.01, 100)])
     Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.01), 100))
@@ -61,7 +61,7 @@ def to_history(mechanism: Mechanism) -> History:
     """Return the history of Opacus that describes a mechanism.
 
     Raises:
-        TypeError: If it is not of Gaussian noise on all data or on Poisson samples.
+        TypeError: If it is not Gaussian noise on all data or on Poisson samples.
 
     >>> to_history(PoissonSampled(Gaussian(1.1), 0.01) * 100)
     [(1.1, 0.01, 100)]
@@ -88,8 +88,8 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
     """Called with the mechanism of a step and 1 before the step is recorded and taken.
 
     ``engine.accountant.charge = functools.partial(ledger.charge, "the data set")`` charges a
-    `renyi.Ledger`, and ``.charge = steps.compose`` a `StepCallback`; what it raises ends the
-    training with the step not taken. It is no part of a checkpoint, and what one has released is
+    `renyi.Ledger`, and ``.charge = steps.compose`` a `StepCallback`; an exception ends the training
+    before the step. The function is not part of a checkpoint, and releases before a checkpoint are
     not charged again.
     """
 
@@ -101,14 +101,15 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
 
     @classmethod
     def mechanism(cls) -> str:
-        """Return the name that it is registered by."""
+        """Return the name that the accountant is registered by."""
         return cls._MECHANISM
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """Record one step.
 
         Raises:
-            TypeError, ValueError: If no step can have such parameters; and what `charge` raises.
+            TypeError, ValueError: If no step can have such parameters. Errors of `charge` are
+                raised, too.
         """
         step = PoissonSampled(Gaussian(noise_multiplier), sample_rate)
         if self.charge is not None:
@@ -130,7 +131,7 @@ class _Plug(IAccountant):  # type: ignore[misc]  # Opacus has no types
         return self._OWN().compose(from_history(self.history))
 
     def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
-        """Return epsilon, rounded up; widths of grids, which are those of Opacus, are unused."""
+        """Return epsilon, rounded up; the grid widths of Opacus are ignored."""
         return self.accountant.get_epsilon(delta)
 
 
@@ -143,8 +144,8 @@ class PLDAccountant(_Plug):
 class RenyiAccountant(_Plug):
     """Rényi differential privacy: "renyi-rdp".
 
-    By default all real orders and the optimal conversion. With ``alphas`` the orders and the
-    conversion of Opacus.
+    By default it uses all real orders and the optimal conversion, with ``alphas`` the orders and
+    the conversion of Opacus.
     """
 
     _MECHANISM, _OWN = "renyi-rdp", OwnRDPAccountant
@@ -152,7 +153,7 @@ class RenyiAccountant(_Plug):
     def get_privacy_spent(
         self, *, delta: float, alphas: Iterable[float] | None = None
     ) -> tuple[float, float]:
-        """Return epsilon, rounded up, and the order it is found at."""
+        """Return epsilon, rounded up, and its order."""
         options: dict[str, Any] = {"orders": alphas, "conversion": "balle"}
         accountant = OwnRDPAccountant(**options) if alphas is not None else OwnRDPAccountant()
         accountant.compose(from_history(self.history))
@@ -172,14 +173,15 @@ def check_loader(data_loader: Any, poisson_sampling: bool = True) -> None:
     """Refuse a loader whose batches are not what the accountants of Opacus assume.
 
     Args:
-        data_loader (torch.utils.data.DataLoader): With ``poisson_sampling`` of all records in any
-            order, each once: Opacus draws Poisson samples instead. Weights would be lost, and with
-            other numbers of records so would the sampling rate. Without it of Poisson samples, of a
-            rate of at most 1/len(data_loader).
+        data_loader (torch.utils.data.DataLoader): With ``poisson_sampling`` a loader of all records
+            in any order, each once: Opacus draws Poisson samples instead. Weights would be lost,
+            and other numbers of records would change the sampling rate. Without
+            ``poisson_sampling`` a loader of Poisson samples, of a rate of at most
+            1/len(data_loader).
         poisson_sampling: As for ``PrivacyEngine.make_private``.
 
     Raises:
-        ValueError: If it is of others, which are named.
+        ValueError: If the loader has other samples; the message names them.
 
     >>> import torch
     >>> data, weights = torch.zeros(6, 1), torch.ones(6)
@@ -207,7 +209,7 @@ def check_loader(data_loader: Any, poisson_sampling: bool = True) -> None:
 
 
 class PrivacyEngine(opacus.PrivacyEngine):  # type: ignore[misc]
-    """The engine of Opacus with exact accounting, and with `check_loader` before it begins."""
+    """The engine of Opacus with exact accounting; it calls `check_loader` first."""
 
     def __init__(self, *, accountant: str = "renyi-pld", secure_mode: bool = False) -> None:
         super().__init__(accountant=accountant, secure_mode=secure_mode)
@@ -215,10 +217,10 @@ class PrivacyEngine(opacus.PrivacyEngine):  # type: ignore[misc]
     def make_private(
         self, *, data_loader: Any, poisson_sampling: bool = True, **options: Any
     ) -> Any:
-        """Do what Opacus does, also for ``make_private_with_epsilon``, for loaders that fit.
+        """Do the same as Opacus, also for ``make_private_with_epsilon``, for accepted loaders.
 
         Raises:
-            ValueError: As `check_loader`; and what Opacus raises.
+            ValueError: As `check_loader`. Errors of Opacus are raised, too.
         """
         check_loader(data_loader, poisson_sampling)
         return super().make_private(
@@ -239,15 +241,16 @@ def get_noise_multiplier(
     accountant: str = "renyi-pld",
     epsilon_tolerance: float = 0.01,
 ) -> float:
-    """Return the smallest noise multiplier for a target, as the function of Opacus of this name.
+    """Return the smallest noise multiplier for a target, like Opacus' function of this name.
 
     Args:
         target_epsilon, target_delta, sample_rate: As for `renyi.calibrate_noise_multiplier`, which
-            answers.
-        epochs, steps: One of them. An epoch is 1/sample_rate steps; the number is rounded up.
+            computes the answer.
+        epochs, steps: The length, exactly one of them. An epoch is 1/sample_rate steps; the number
+            of steps is rounded up.
         accountant ({"renyi-pld", "renyi-rdp", "prv", "rdp"}): The latter two stand for the former.
-        epsilon_tolerance: Of the search of Opacus. The answer here is within 1e-6 of the smallest,
-            relatively.
+        epsilon_tolerance: Tolerance of Opacus' search, ignored. The answer here is within 1e-6 of
+            the smallest, relatively.
 
     Raises:
         TypeError, ValueError: If not exactly one of ``epochs`` and ``steps`` is given, and as
@@ -265,7 +268,7 @@ def get_noise_multiplier(
         raise ValueError("either epochs or steps must be given, not both")
     if steps is None:
         assert epochs is not None
-        # 1/sample_rate is mostly an integer that both divisions may have moved by an ulp.
+        # 1/sample_rate is usually an integer, which both divisions may have moved by an ulp.
         steps = math.ceil(epochs / sample_rate * (1.0 - 2.0**-50))
     return calibrate_noise_multiplier(
         target_epsilon=target_epsilon,

@@ -29,10 +29,10 @@ def correlated_noise(stream: NoiseStream) -> Any:
     Updates are then those of `renyi.matrix.MatrixMechanism`, if they were sums of clipped
     gradients, perhaps over a public number: the ``scale`` of the stream is the noise multiplier
     times the clipping norm over that number. The noise is drawn on the host, outside of `jax.jit`;
-    the stream keeps its state itself, so that it is of one chain only.
+    the stream keeps its own state, so each chain needs its own stream.
 
     Args:
-        stream: Of all entries of all leaves, one after the other.
+        stream: A stream for all entries of all leaves, one after the other.
 
     Raises:
         RuntimeError: In an update past the last step of the stream.

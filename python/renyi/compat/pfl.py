@@ -1,6 +1,6 @@
 """An accountant for pfl-research: its dataclass, with exact and quick calibration.
 
-``from renyi.compat.pfl import PLDPrivacyAccountant`` stands where pfl's import does.
+``from renyi.compat.pfl import PLDPrivacyAccountant`` replaces pfl's import.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["PLDPrivacyAccountant"]
 
 @dataclass
 class PLDPrivacyAccountant(PrivacyAccountant):  # type: ignore[misc]  # pfl has no types for us
-    """Two of epsilon, delta and noise parameter, and the third computed, never on the wrong side.
+    """Computes the third of epsilon, delta and noise parameter, rounded to the safe side.
 
     The fields are those of pfl's accountants: ``num_compositions`` releases of noise of a
     ``mechanism``, "gaussian" or "laplace", each on a Poisson sample of the cohort. If all three are
     given the guarantee must hold. One record, or device, is added or removed.
 
     Raises:
-        ValueError: If the three do not fit each other, there is no such mechanism, or no noise
+        ValueError: If the three contradict each other, there is no such mechanism, or no noise
             within the bounds meets the target.
 
     >>> made = PLDPrivacyAccountant(1000, 0.01, "gaussian", epsilon=2.0, delta=1e-6)
@@ -45,7 +45,7 @@ class PLDPrivacyAccountant(PrivacyAccountant):  # type: ignore[misc]  # pfl has 
     }
 
     def __post_init__(self) -> None:
-        """Compute what is missing."""
+        """Compute the missing number."""
         super().__post_init__()
         if self.mechanism not in self._NOISE:
             raise ValueError(f"mechanism must be 'gaussian' or 'laplace', got {self.mechanism!r}")

@@ -1,9 +1,9 @@
 """The functions of riskcal, by the exact curve; it need not be installed.
 
-Its modules ``analysis``, ``calibration.dpsgd`` and ``accountants`` are one here. Distributions of
-losses are those of `renyi.compat.dp_accounting.privacy_loss_distribution`, or of dp_accounting with
-pessimistic estimates (see ``from_privacy_loss_distribution`` there). Trade-off functions and risks
-of Bayes are rounded down, advantages and noise up.
+This module combines its modules ``analysis``, ``calibration.dpsgd`` and ``accountants``.
+Distributions of losses are those of `renyi.compat.dp_accounting.privacy_loss_distribution`, or of
+dp_accounting with pessimistic estimates (see ``from_privacy_loss_distribution`` there). Trade-off
+functions and Bayes risks are rounded down, advantages and noise up.
 
 >>> round(get_advantage_for_dpsgd(noise_multiplier=1.0, sample_rate=0.01, num_steps=1000), 4)
 0.161
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class CTDAccountant:
-    """Steps of DP-SGD, in the order they were taken, and what they cost.
+    """Records steps of DP-SGD in their order, and computes their guarantee.
 
     >>> accountant = CTDAccountant()
     >>> for _ in range(1000):
@@ -101,10 +101,10 @@ class CTDAccountant:
         return {"history": list(self.history), "mechanism": self.mechanism()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a history.
+        """Continue from a history.
 
         Raises:
-            TypeError, ValueError: If it is not one that `state_dict` returned.
+            TypeError, ValueError: If it is not a history from `state_dict`.
         """
         if state_dict.get("mechanism") != self.mechanism():
             raise ValueError(f"state_dict must be of 'ctd', got {state_dict.get('mechanism')!r}")
@@ -151,7 +151,7 @@ def get_advantage_from_adp(epsilon: float, delta: float) -> float:
     >>> round(get_advantage_from_adp(1.0, 1e-5), 5)
     0.46212
     """
-    # Of its trade-off function 1 - alpha - beta is largest at alpha = beta.
+    # 1 - alpha - beta of the trade-off function is largest at alpha = beta.
     found = delta + (1.0 - delta) * math.tanh(0.5 * epsilon)
     return min(1.0, found * (1.0 + 2.0**-49))
 

@@ -1,6 +1,6 @@
 """Estimators for scikit-learn that train by DP-SGD; needs scikit-learn.
 
-They fit in pipelines, searches and `cross_val_score`. Each call of ``fit`` is a training of its own
+They fit in pipelines, searches and `cross_val_score`. Each call of ``fit`` is a separate training
 on its data and spends ``epsilon``. Several fits, as in a search or a cross-validation, spend it
 several times, and ``charge`` records each in a ledger.
 """
@@ -38,7 +38,7 @@ Charge = Callable[[Mechanism, int], object]
 
 @dataclass(eq=False, repr=False)
 class _Linear(BaseEstimator):  # type: ignore[misc]
-    """A linear model by clipped and noised gradients of a loss."""
+    """A linear model, trained by clipped and noised gradients of a loss."""
 
     epsilon: float = 1.0
     delta: float = 1e-5
@@ -54,7 +54,7 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
     def _train(
         self, features: Array, outputs: int, errors: Callable[[Array, Any], Array]
     ) -> tuple[Array, Array]:
-        """Return weights and intercepts; ``errors`` has the gradients by the scores of a batch."""
+        """Return weights and intercepts; ``errors`` returns a batch's gradients in the scores."""
         rate = real_of(self.learning_rate, "learning_rate", "a number")
         plan = TrainingPlan.calibrated(
             self.epsilon,
@@ -93,20 +93,21 @@ class _Linear(BaseEstimator):  # type: ignore[misc]
 class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
     """A multinomial logistic regression, trained with differential privacy.
 
-    What is private are the rows of ``X`` with their labels. How many they are and which classes
-    there are counts as public: name the ``classes`` where the labels themselves are a secret.
-    Gradients are clipped, so that columns need no bound; columns of about unit size train best.
+    The rows of ``X`` with their labels are private. Their number and the set of classes count as
+    public: pass ``classes`` where the set of labels is a secret. Gradients are clipped, so columns
+    need no bound; columns of about unit size train best.
 
     Args:
-        epsilon, delta (float): What each ``fit`` may spend at most.
+        epsilon, delta (float): The most that each ``fit`` may spend.
         epochs (float): Passes over the data.
         batch_size (int): Expected size of the Poisson-sampled batches, at most that of the data.
         max_grad_norm (float): L2 norm to which the gradient of each row is clipped.
-        learning_rate (float): Of plain gradient descent.
+        learning_rate (float): Learning rate of plain gradient descent.
         adjacency ({"add_remove", "replace_one", "zero_out"}): The neighbouring relation.
-        charge (callable): Called with a mechanism and a count before anything of it is released, as
-            ``functools.partial(ledger.charge, "the data set")``; what it raises ends the training.
-        classes: The labels there may be; by default those of ``y``.
+        charge (callable): Called with a mechanism and a count before anything of it is released,
+            such as ``functools.partial(ledger.charge, "the data set")``; an exception ends the
+            training.
+        classes: The possible labels; by default those of ``y``.
         random_state (int): Makes a run reproducible, for tests only: with it the noise can be
             subtracted. By default the noise is cryptographic.
 
@@ -115,8 +116,8 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
             be published.
         classes_ (array): The labels.
         epsilon_, delta_ (float): The guarantee of this fit, rounded up.
-        plan_ (renyi.sgd.TrainingPlan): What was run.
-        n_features_in_ (int): Columns.
+        plan_ (renyi.sgd.TrainingPlan): The plan of the training.
+        n_features_in_ (int): Number of columns.
 
     Raises:
         TypeError, ValueError: If an argument is not permitted, or the data are not finite numbers.
@@ -153,7 +154,7 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return the scores of the classes; of two, by how much that of the second is larger."""
+        """Return the scores of the classes; for two classes the second score less the first."""
         check_is_fitted(self)
         scores = validate_data(self, X, reset=False, dtype=np.float64) @ self.coef_.T
         scores = scores + self.intercept_
@@ -177,18 +178,18 @@ class PrivateLogisticRegression(ClassifierMixin, _Linear):  # type: ignore[misc]
 class PrivateLinearRegression(RegressorMixin, _Linear):  # type: ignore[misc]
     """A linear regression by squared errors, trained with differential privacy.
 
-    What is private are the rows of ``X`` with their targets; how many they are counts as public.
-    Gradients are clipped, which makes the loss that of Huber where errors are large. Columns and
-    targets of about unit size train best.
+    The rows of ``X`` with their targets are private; their number counts as public. Gradients are
+    clipped, which makes the loss a Huber loss where errors are large. Columns and targets of about
+    unit size train best.
 
     Args:
-        epsilon, delta, epochs, batch_size, max_grad_norm, learning_rate, adjacency, charge: As of
+        epsilon, delta, epochs, batch_size, max_grad_norm, learning_rate, adjacency, charge: As for
             `PrivateLogisticRegression`.
-        random_state (int): As of `PrivateLogisticRegression`.
+        random_state (int): As for `PrivateLogisticRegression`.
 
     Attributes:
         coef_, intercept_ (array of shape (features,), float): The model; all that may be published.
-        epsilon_, delta_, plan_, n_features_in_: As of `PrivateLogisticRegression`.
+        epsilon_, delta_, plan_, n_features_in_: As for `PrivateLogisticRegression`.
 
     >>> rng = np.random.default_rng(1)
     >>> X = rng.normal(size=(5000, 2))

@@ -1,4 +1,4 @@
-"""What scripts call of TensorFlow Privacy's accounting of DP-SGD; it need not be installed.
+"""TensorFlow Privacy's functions for accounting of DP-SGD; it need not be installed.
 
 >>> epsilon, order = compute_dp_sgd_privacy(60_000, 250, 1.3, 15, 1e-5)
 >>> round(epsilon, 3)
@@ -19,7 +19,7 @@ __all__ = ["AccountantType", "compute_dp_sgd_privacy", "compute_dp_sgd_privacy_s
 
 
 class AccountantType(enum.Enum):
-    """By what a statement is computed."""
+    """The accountant of a statement."""
 
     RDP = "rdp"
     PLD = "pld"
@@ -46,11 +46,13 @@ def compute_dp_sgd_privacy_statement(
     """Return a statement on DP-SGD, with epsilon rounded up.
 
     Args:
-        number_of_examples, batch_size, num_epochs, noise_multiplier, delta: Of the run.
-        used_microbatching: With it a record moves the sum by two clipping norms: the noise counts
-            half.
-        max_examples_per_user: Of one user; without it nothing is said of users.
-        accountant_type: By the exact curve, unlike theirs by default, or by Rényi divergences.
+        number_of_examples, batch_size, num_epochs, noise_multiplier, delta: Settings of the run.
+        used_microbatching: Whether the run used microbatches. Then a record moves the sum by two
+            clipping norms, and the noise counts half.
+        max_examples_per_user: The most examples of one user; without it there is no statement on
+            users.
+        accountant_type: The exact curve, which is the default here but not there, or Rényi
+            divergences.
 
     >>> text = compute_dp_sgd_privacy_statement(10_000, 64, 5.0, 2.0, 1e-6, True, 2)
     >>> print(text.splitlines()[-2])

@@ -28,16 +28,17 @@ def add_correlated_noise(optimizer: Any, stream: NoiseStream) -> Any:
 
     Gradients are then those of `renyi.matrix.MatrixMechanism`, if they were sums of clipped
     gradients, perhaps over a public number: the ``scale`` of the stream is the noise multiplier
-    times the clipping norm over that number. With Opacus give its optimiser a noise multiplier of
-    0 and take ``optimizer.original_optimizer`` here, whose steps come after clipping.
+    times the clipping norm over that number. With Opacus give its optimiser a noise multiplier of 0
+    and pass ``optimizer.original_optimizer`` here; its steps come after clipping.
 
     Args:
-        optimizer (torch.optim.Optimizer): With a gradient for each of its parameters at each step.
-        stream: Of all entries of all parameters, one after the other.
+        optimizer (torch.optim.Optimizer): An optimiser whose parameters all have gradients at each
+            step.
+        stream: A stream for all entries of all parameters, one after the other.
 
     Raises:
-        ValueError: At a step, if a parameter has no gradient: it would be left without noise, or if
-            the stream has another number of entries.
+        ValueError: At a step, if a parameter has no gradient, as it would get no noise, or if the
+            stream has another number of entries.
         RuntimeError: Past the last step of the stream.
     """
 

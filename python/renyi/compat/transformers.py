@@ -1,4 +1,4 @@
-"""A callback for the Trainer of Hugging Face that charges the steps, and stops in time.
+"""A callback for the Trainer of Hugging Face that charges steps and stops within the budget.
 
 >>> from renyi import Gaussian, PoissonSampled
 >>> steps = StepCallback(PoissonSampled(Gaussian(1.0), 0.01), epsilon=2.0, delta=1e-5)
@@ -20,15 +20,15 @@ __all__ = ["PrivacyCallback"]
 class PrivacyCallback(TrainerCallback, ExportableState):  # type: ignore[misc]
     """Asks a `StepCallback` before each step of the optimiser; its state is in the checkpoints.
 
-    Batches, clipping and noise are those of the trainer and its optimiser, such as that of Opacus:
-    it is for them to do what the mechanism says. Gradients that are accumulated are one step.
+    Batches, clipping and noise are those of the trainer and its optimiser, such as that of Opacus,
+    and have to match the mechanism. Accumulated gradients are one step.
     """
 
     def __init__(self, steps: StepCallback) -> None:
         self.steps = steps
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Go on from a checkpoint; stop before the first step, if it would exceed the budget."""
+        """Continue from a checkpoint; stop before the first step if it would exceed the budget."""
         saved = state.stateful_callbacks.get(type(self).__name__, {}).get("attributes", {})
         if saved.get("steps", 0) > len(self.steps):
             self.steps.load_state_dict(saved)
@@ -43,7 +43,7 @@ class PrivacyCallback(TrainerCallback, ExportableState):  # type: ignore[misc]
         control.should_training_stop |= self.steps.would_exceed()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        """Add epsilon and delta to what is logged."""
+        """Add epsilon and delta to the logs."""
         for entry in (logs, state.log_history[-1]):
             entry.update(self.steps.metrics())
 

@@ -1,12 +1,12 @@
-"""Correlated noise: matrix mechanisms as strategies, participation and workloads, all values.
+"""Correlated noise: matrix mechanisms from strategies, participation schemes and workloads.
 
-A strategy is a lower triangular matrix C. Released is C g + z, with a row of g for each step, the
-sum of contributions clipped to norm 1, and independent noise z: every step has the noise C^-1 z,
-which takes back later what it added before. To an accountant a run is
+A strategy is a lower triangular matrix C. The mechanism releases C g + z. A row of g is the sum of
+a step, of contributions clipped to norm 1; z is independent noise. So every step has the noise C^-1
+z, which later cancels a part of the earlier noise. For an accountant a run is
 ``renyi.MatrixMechanism(strategy, noise_multiplier, participation)``: the noise multiplier is the
 standard deviation of z in units of the clipping norm, and the whole run is one Gaussian mechanism
-of that over ``strategy.sensitivity(participation)`` (Denisov, McMahan, Rush, Smith, Thakurta 2022,
-arXiv 2202.08312: also where a sum depends on what was released before).
+whose multiplier is that over ``strategy.sensitivity(participation)`` (Denisov, McMahan, Rush,
+Smith, Thakurta 2022, arXiv 2202.08312: also where a sum depends on what was released before).
 
 >>> strategy = BandedToeplitz.optimal(1000, 100)
 >>> once_an_epoch = MinSeparation(100, 10)

@@ -1,4 +1,4 @@
-"""Buffered linear Toeplitz matrices: noise with a few buffers, however many steps."""
+"""Buffered linear Toeplitz matrices: their noise takes a few buffers for any number of steps."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ Vector = npt.NDArray[np.float64]
 class BLT(ToeplitzStrategy):
     """A buffered linear Toeplitz matrix: c_0 = 1, c_t = sum_i weights_i decays_i^(t-1).
 
-    Its noise takes a buffer for each decay, however many steps there are.
+    Its noise takes a buffer for each decay, for any number of steps.
 
     Args:
         steps: In [1, 10^9].
         decays: Each in [0, 1), at least one.
-        weights: As many finite numbers. Where they are positive and of sum at most 1, the
-            coefficients fall and the sensitivity is exact.
+        weights: One finite number for each decay. If they are positive and their sum is at most 1,
+            the coefficients decrease and the sensitivity is exact.
 
     Source: McMahan, Xu, Zhang 2024, arXiv 2408.08868; Dvijotham, McMahan, Pillutla, Steinke,
     Thakurta 2024, arXiv 2404.16706.
@@ -92,9 +92,10 @@ class BLT(ToeplitzStrategy):
         Args:
             steps: In [1, 10^9].
             buffers: In [1, 8]; 2 to 4 come close to the best of all Toeplitz matrices.
-            loss ({"mean", "max"}): Which loss, as of `Strategy.loss`.
-            participation: What the sensitivity is of; by default a single pass. A run of several
-                epochs with coefficients for a single pass needs more noise, and warns.
+            loss ({"mean", "max"}): The loss, as for `Strategy.loss`.
+            participation: The participation that the sensitivity is for; by default a single pass.
+                A run of several epochs with coefficients for a single pass needs more noise, and
+                warns.
             workload: The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
         """
         count = integer_of(buffers, "buffers", 1)
@@ -135,7 +136,7 @@ class BLT(ToeplitzStrategy):
         relative = self._relative()
         column = self.first_column()
         if min(self.weights) >= 0.0:
-            if math.fsum(self.weights) <= 1.0:  # real numbers that fall, whatever rounding does
+            if math.fsum(self.weights) <= 1.0:  # in real arithmetic the coefficients decrease
                 column = np.minimum.accumulate(column)
             return of_toeplitz(column, self.steps, participation, relative)
         # Where weights of both signs cancel, the error is relative to the sum of sizes.
@@ -149,7 +150,7 @@ class BLT(ToeplitzStrategy):
         return solved
 
 
-_LARGEST = 30.0  # of a parameter: beyond, the nodes are equal in double precision
+_LARGEST = 30.0  # the largest parameter: beyond it nodes are equal in double precision
 
 
 def fit_blt(
@@ -176,7 +177,7 @@ def fit_blt(
     return buffered_nodes(best)
 
 
-_APART = 1e-5  # of the two values that a slope is taken from
+_APART = 1e-5  # distance of the two values that a slope is taken from
 
 
 def _fit_others(

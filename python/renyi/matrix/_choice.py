@@ -1,4 +1,4 @@
-"""Which strategy, and how many bands: what each adds to the model for the same guarantee."""
+"""The choice of a strategy and of bands: the noise of each for the same guarantee."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from renyi.mechanisms.participation import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_INVERSE_BANDS = 16  # that are fitted
-_MOST_BANDS = 512  # that are offered without sampling: each is a buffer of the size of the model
+_MOST_INVERSE_BANDS = 16  # the most bands of an inverse that are fitted
+_MOST_BANDS = 512  # the most bands without sampling: each is a buffer of the model's size
 
 
 class Priced(NamedTuple):
-    """A strategy with the noise that a guarantee takes.
+    """A strategy with the noise that a guarantee needs.
 
     Attributes:
-        name: What it is called in tables.
+        name: The name in tables.
         strategy: The matrix.
-        participation: In which steps a record takes part, and by which stride and blocks random
-            bins are priced.
+        participation: The steps in which a record takes part, with the stride and blocks for the
+            accounting of random bins.
         noise_multiplier: Standard deviation of z over the clipping norm.
-        error: Standard deviation of the noise of a query over the clipping norm, as the loss has
-            it: the noise multiplier times the root of the mean or largest of `Strategy.errors`.
+        error: Standard deviation of the noise of a query over the clipping norm, by the loss: the
+            noise multiplier times the root of the mean or largest of `Strategy.errors`.
     """
 
     name: str
@@ -83,9 +83,9 @@ def priced(
         steps=releases,
         adjacency="zero_out",
     )
-    # Up by more than what MatrixMechanism rounds its quotient down by.
+    # Rounded up by more than MatrixMechanism rounds its quotient down.
     noise = effective * sensitivity * (1.0 + 2.0**-50)
-    if isinstance(participation, BallsInBins):  # that is the noise if the bins were known
+    if isinstance(participation, BallsInBins):  # the noise so far is that for known bins
         participation, noise = _noise_in_bins(
             strategy, participation, noise, target_epsilon, target_delta
         )
@@ -94,7 +94,7 @@ def priced(
     return Priced(name, strategy, participation, noise, noise * math.sqrt(variance))
 
 
-LARGEST_GAIN = 16.0  # by the secrecy of bins, that is searched for
+LARGEST_GAIN = 16.0  # the largest gain by secret bins that the search covers
 
 
 def _noise_in_bins(
@@ -102,7 +102,7 @@ def _noise_in_bins(
 ) -> tuple[BallsInBins, float]:
     """Return the noise for records in random bins, from that for known ones.
 
-    With the stride and blocks that are the best at three quarters of it, which are returned too.
+    The function also returns stride and blocks, the best ones at three quarters of that noise.
     """
     from renyi.accountants import PLDAccountant
     from renyi.calibration import calibrate
@@ -140,17 +140,17 @@ def choose_bands(
     """Return banded Toeplitz strategies on cyclic Poisson samples, with the noise of each.
 
     With b bands records are in b groups, and each takes part with probability b batch_size /
-    population when its group has its turn: the more bands, the less noise for the same sensitivity,
-    and the less is hidden by sampling. One band is DP-SGD; as many as there are batches to an epoch
-    is no sampling. The best row is ``min(rows, key=lambda row: row.error)``; `plot_bands` draws
-    them.
+    population when its group has its turn: more bands give less noise for the same sensitivity, but
+    less amplification by sampling. One band is DP-SGD; with as many bands as batches to an epoch
+    there is no sampling. The best row is ``min(rows, key=lambda row: row.error)``; `plot_bands`
+    draws them.
 
     Args:
         target_epsilon, target_delta: In (0, inf) and (0, 1).
-        population, batch_size, steps: Of the training, each at least 1.
-        bands: Which to try, each at most population / batch_size; by default powers of 2 up to
-            that, and that.
-        loss, workload: As of `Strategy.loss`.
+        population, batch_size, steps: Sizes of the training, each at least 1.
+        bands: Numbers of bands to try, each at most population / batch_size; by default that number
+            and the powers of 2 below it.
+        loss, workload: As for `Strategy.loss`.
 
     >>> rows = choose_bands(1.0, 1e-6, population=128, batch_size=1, steps=2048, bands=[1, 4, 16])
     >>> [round(row.error, 2) for row in rows], min(rows, key=lambda row: row.error).strategy.bands
@@ -192,15 +192,15 @@ def choose_strategy(
 
     With cyclic samples: independent noise, which is DP-SGD, and the best number of bands. In fixed
     order, where the steps of a record are population / batch_size apart: independent noise, bands
-    as many as that (at most 512), buffers, the best number of bands of the inverse, and a tree. In
-    random bins that are kept, where an epoch fits into the steps: of the same kinds, with any
-    number of bands, those that are likely to come near the best. Numbers of bands are powers of 2
-    and the number of batches. The choice is the first row.
+    of the same number (at most 512), buffers, the best number of bands of the inverse, and a tree.
+    In random bins that are kept, where an epoch fits into the steps: the same kinds, with any
+    number of bands, if they are likely to come near the best. Numbers of bands are powers of 2 and
+    the number of batches. The choice is the first row.
 
     Args:
         target_epsilon, target_delta, population, batch_size, steps, loss, workload: As for
             `choose_bands`.
-        buffers: Of the `BLT`, in [1, 8].
+        buffers: Number of buffers of the `BLT`, in [1, 8].
 
     >>> rows = choose_strategy(1.0, 1e-6, population=60, batch_size=1, steps=30)
     >>> rows[0].name, rows[-1].name
@@ -264,8 +264,8 @@ def plot_bands(rows: Iterable[Priced], *, ax: Axes | None = None) -> Axes:
     """Draw the error over the number of bands, on logarithmic axes; needs matplotlib.
 
     Args:
-        rows: What `choose_bands` returned.
-        ax: Where to draw; by default a new figure.
+        rows: The rows from `choose_bands`.
+        ax: The axes to draw on; by default those of a new figure.
     """
     from matplotlib.figure import Figure
 

@@ -75,15 +75,16 @@ class Dense(Strategy):
     ) -> Dense:
         """Return the matrix of least mean loss, in O(steps^3) a step of the search.
 
-        Of a single pass it is the best of all, of `FixedEpochs` the best where a record's columns
-        share no row. Of `MinSeparation` and `CyclicPoisson` it is the best with bands up to the
-        separation and columns of one norm.
+        For a single pass it is the best of all matrices, for `FixedEpochs` the best of those where
+        a record's columns share no row. For `MinSeparation` and `CyclicPoisson` it is the best with
+        bands up to the separation and columns of equal norm.
 
         Args:
             steps: In [1, 8192]; some thousand take minutes.
-            participation: What the sensitivity is of; by default a single pass. A run of several
-                epochs with the matrix for a single pass needs more noise, and warns.
-            bands: Diagonals that may be other than zero.
+            participation: The participation that the sensitivity is for; by default a single pass.
+                A run of several epochs with the matrix for a single pass needs more noise, and
+                warns.
+            bands: Number of diagonals that may be nonzero.
 
         Source: Li, Miklau, Hay, McGregor, Rastogi 2015 (the matrix mechanism); Denisov and others
         2022, arXiv 2202.08312; Choquette-Choo and others 2022, arXiv 2211.06530.
@@ -97,12 +98,12 @@ class Dense(Strategy):
 
     @property
     def steps(self) -> int:  # type: ignore[override]
-        """Of the training."""
+        """Number of steps of the training."""
         return len(self.rows)
 
     @property
     def bands(self) -> int:
-        """Diagonals that are not zero."""
+        """Number of diagonals that are not zero."""
         rows, columns = np.nonzero(self._matrix)
         return int((rows - columns).max()) + 1
 
@@ -140,8 +141,8 @@ def _triangle_of(rows: Any) -> Matrix:
 def fit_dense(steps: int, participation: Any, bands: int | None, workload: Any) -> Matrix:
     """Return C of the least tr(A X^-1 A^T), diag X = 1 and X zero where a record's steps meet.
 
-    Convex. The gradient -X^-1 A^T A X^-1 is projected on the entries that are free. In fixed epochs
-    only the sum of the diagonal over the steps of each record is fixed.
+    The problem is convex. The gradient -X^-1 A^T A X^-1 is projected on the entries that are free.
+    In fixed epochs only the sum of the diagonal over the steps of each record is fixed.
     """
     scheme = participation_of(participation)
     a = workload_of(workload).matrix(steps)
@@ -168,8 +169,8 @@ def fit_dense(steps: int, participation: Any, bands: int | None, workload: Any) 
     return _factor(best.reshape(steps, steps), free)
 
 
-DUALITY_GAP = 1e-9  # relative, of the mean variance
-EXTRAPOLATION = 1.8  # of the logarithm of v: fewer rounds than 1, where the map contracts slowly
+DUALITY_GAP = 1e-9  # relative to the mean variance
+EXTRAPOLATION = 1.8  # factor of steps in log v: the map contracts slowly, 1 takes more rounds
 
 
 def _best_of_all(a: Matrix) -> Matrix:
@@ -214,7 +215,7 @@ def _free_entries(steps: int, scheme: Any, bands: int | None) -> npt.NDArray[np.
 def _factor(x: Matrix, free: npt.NDArray[np.bool_]) -> Matrix:
     """Return the lower triangular C with C^T C = X: Cholesky's factor of X turned about.
 
-    The plain factor has C C^T = X, and its columns no common norm.
+    The plain factor has C C^T = X, and its columns have different norms.
     """
     c = np.ascontiguousarray(np.linalg.cholesky(x[::-1, ::-1]).T[::-1, ::-1])
     rows, columns = np.nonzero(free)

@@ -1,4 +1,4 @@
-"""Matrices whose inverse has bands: noise of a step from that of few steps before it."""
+"""Matrices with a banded inverse: the noise of a step uses the noise of a few earlier steps."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from renyi.mechanisms.participation import ONCE, Participation, participation_of
 
 Vector = npt.NDArray[np.float64]
 
-MOST_FITTED = 32  # bands: each takes two losses a step of the search
-FARTHEST, NEAR = 30.0, 1e-5  # logits, and how far apart slopes are taken
+MOST_FITTED = 32  # the most bands: a step of the search takes two losses for each
+FARTHEST, NEAR = 30.0, 1e-5  # the largest logit, and the distance for slopes
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class BandedInverse(ToeplitzStrategy):
-    """A Toeplitz matrix of entries that are not negative, by the bands of its inverse.
+    """A Toeplitz matrix with nonnegative entries, given by the bands of its inverse.
 
     The noise of a step is z_t + sum_k coefficients_k z_(t-k), which takes ``bands - 1`` arrays. The
-    matrix itself has no zero below its diagonal: it goes with every participation but samples.
+    matrix itself has no zero below its diagonal: it works with every participation but samples.
 
     Args:
         steps: In [1, 10^9].
@@ -85,13 +85,13 @@ class BandedInverse(ToeplitzStrategy):
         participation: Participation = ONCE,
         workload: Workload = PREFIX_SUMS,
     ) -> BandedInverse:
-        """Return the inverse of so many bands of about the least loss, found from that of `root`.
+        """Return an inverse with ``bands`` bands and about the least loss, searched from `root`.
 
-        With two bands every step takes back a part of z of the step before (DP-lambda-CGD).
+        With two bands every step subtracts a part of z of the step before (DP-lambda-CGD).
 
         Args:
             steps, bands: Bands of the inverse, in [1, min(steps, 32)].
-            loss, participation, workload: As of `Strategy.loss`.
+            loss, participation, workload: As for `Strategy.loss`.
 
         >>> few = BandedInverse.optimal(1000, 4)
         >>> round(few.loss("mean"), 3), round(BandedInverse.root(1000, 4).loss("mean"), 3)
@@ -105,7 +105,7 @@ class BandedInverse(ToeplitzStrategy):
         queries = workload_of(workload)
 
         def of(logits: Vector) -> BandedInverse:
-            # Later bands have shares of 1, of which a part is left.
+            # Later bands are shares of 1, and a part of 1 is left.
             top = max(float(logits.max(initial=0.0)), 0.0)
             shares = np.exp(logits - top)
             shares *= (1.0 - 1e-12) / (shares.sum() + math.exp(-top))
@@ -129,7 +129,7 @@ class BandedInverse(ToeplitzStrategy):
 
     @property
     def inverse_bands(self) -> int:
-        """Diagonals of the inverse that are not zero."""
+        """Number of diagonals of the inverse that are not zero."""
         return len(self.coefficients)
 
     def first_column(self) -> Vector:

@@ -1,4 +1,4 @@
-"""How the noise of each kind of strategy is made, and what arithmetic may do to it."""
+"""The generation of noise for each kind of strategy, with bounds of rounding errors."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from renyi.matrix._tree import Tree
 
 Buffer = npt.NDArray[Any]
 
-_UNIT = 2.0**-53  # of double precision, in which everything is computed
-_LONGEST_ROW = 100_000  # steps after which the noise of a step is of about one size
+_UNIT = 2.0**-53  # unit roundoff of double precision, in which everything is computed
+_LONGEST_ROW = 100_000  # steps after which the size of the noise of a step hardly changes
 
 
 class Held(NamedTuple):
-    """The state of a stream: a step changes all of it in one call, or nothing.
+    """The state of a stream: a step changes all of it in one call, or none of it.
 
     Attributes:
-        taken: One number: the steps so far.
-        arrays: The buffers, by name.
+        taken: Array of one number, the steps so far.
+        arrays: Buffers by name.
     """
 
     taken: npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ class Held(NamedTuple):
 
     @classmethod
     def of(cls, step: int, arrays: Mapping[str, Any]) -> Held:
-        """Return copies, after so many steps."""
+        """Return copies of buffers after ``step`` steps."""
         return cls(np.array([step], np.int64), {k: np.array(a) for k, a in arrays.items()})
 
 
@@ -45,8 +45,8 @@ class Kernel(ABC):
     """Buffers, one step on them, and two norms.
 
     Attributes:
-        held: Steps so far and buffers. Another may take its place.
-        row_norm: The largest norm of a row of C^-1, about.
+        held: Steps so far and buffers; another state may replace it.
+        row_norm: About the largest norm of a row of C^-1.
     """
 
     held: Held
@@ -69,14 +69,14 @@ class Kernel(ABC):
     def error(self, sums: float, kept: float) -> float:
         """Return a bound of the error of a step's sum, times the diagonal of C.
 
-        ``sums`` and ``kept`` bound the norms of what is given and of the noise realised.
+        ``sums`` bounds the norms of the sums, and ``kept`` those of the realised noise.
         """
 
 
 class Bands(Kernel):
-    """The last ``bands - 1`` steps' noise."""
+    """The noise of the last ``bands - 1`` steps."""
 
-    _of_z = False  # whether z is what is kept
+    _of_z = False  # whether the buffers hold z
 
     def __init__(self, strategy: Strategy, size: int, dtype: np.dtype[Any]) -> None:
         self._strategy = strategy
@@ -84,7 +84,7 @@ class Bands(Kernel):
         self.held = Held.of(0, {"noise": np.zeros((slots, size), dtype)})
         self._stored = float(np.finfo(dtype).eps) / 2.0
         self._plain = np.zeros(0)
-        self._norms = np.ones(1)  # of the last columns, where they are divided by them
+        self._norms = np.ones(1)  # norms of the last columns, if columns are normalised
         if isinstance(strategy, ToeplitzStrategy):
             self._plain = strategy.first_column()
             if isinstance(strategy, BandedToeplitz) and strategy.normalised:
@@ -100,7 +100,7 @@ class Bands(Kernel):
             self.row_norm = float(np.linalg.norm(np.linalg.inv(matrix), axis=1).max())
 
     def _norm(self, step: int) -> float:
-        """Return the norm of a column: those before the last ones all have the first."""
+        """Return the norm of a column; columns before the last ones have the norm of the first."""
         place = step - (self._strategy.steps - len(self._norms))
         return float(self._norms[max(place, 0)])
 
@@ -132,8 +132,8 @@ class Bands(Kernel):
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.
 
-        Products and sums round 2 slots times, each by 2^-53 of the sum of sizes; what is stored and
-        what the noise is added to is rounded once more.
+        Products and sums round 2 slots times, each by 2^-53 of the sum of sizes; stored numbers and
+        released numbers are rounded once more.
         """
         slots = len(self.held.arrays["noise"])
         if not slots:
@@ -160,8 +160,8 @@ class InverseBands(Bands):
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.
 
-        The z are C r, of norms up to ``kept`` times the sum of a column of C. An error of one
-        enters later ones as C has it, and then a sum by coefficients of sum 1 at most.
+        The z are C r, of norms up to ``kept`` times the sum of a column of C. An error of a z
+        enters later ones through C, and then a sum with coefficients of sum 1 at most.
         """
         slots = len(self._past)
         if not slots:
@@ -196,8 +196,8 @@ class Buffers(Kernel):
     def error(self, sums: float, kept: float) -> float:
         """Return the bound of `Kernel.error`.
 
-        A buffer is at most ``kept`` / (1 - decay); it is rounded three times a step, which decays
-        like itself.
+        A buffer is at most ``kept`` / (1 - decay); it is rounded three times a step, and these
+        errors decay like the buffer.
         """
         sizes = np.abs(self._weights) * self._length
         roundings = (2.0 * len(self._weights) + 2.0) * _UNIT + 2.0 * self._stored
@@ -206,7 +206,7 @@ class Buffers(Kernel):
 
 
 class Nodes(Kernel):
-    """The noise of the nodes that are open, a height each, and the correction of a completion."""
+    """The noise of the open nodes, one for each height, and the correction of a completion."""
 
     def __init__(self, strategy: Tree, size: int, dtype: np.dtype[Any]) -> None:
         self._tree = strategy
@@ -251,14 +251,14 @@ class Nodes(Kernel):
 
 
 def check_finite(array: Buffer, name: str) -> None:
-    """Refuse sums that would leave no number for later steps to go by, or might overflow."""
+    """Refuse sums that later steps cannot continue from, or that might overflow."""
     most = float(np.finfo(array.dtype).max) / 2.0
     if array.size and not float(np.abs(array).max()) <= most:  # nor where it is NaN
         raise ValueError(f"{name} must have finite entries of at most {most!r}, got others")
 
 
 def kernel_of_strategy(strategy: Strategy, size: int, dtype: np.dtype[Any]) -> Kernel:
-    """Return the kernel of a strategy for arrays of so many numbers."""
+    """Return the kernel of a strategy for arrays of ``size`` numbers."""
     if not isinstance(strategy, Strategy):
         raise TypeError(f"strategy must be a Strategy, got {strategy!r}")
     if isinstance(strategy, BLT):

@@ -12,8 +12,8 @@ Array = npt.NDArray[np.float64]
 Function = Callable[[Array], tuple[float, Array]]
 
 _SHORT = 2.0  # seconds of silence before progress is shown
-_SUFFICIENT = 1e-4  # of the decrease that the slope promises
-_STALLED = 3  # steps in a row that gain nothing
+_SUFFICIENT = 1e-4  # least decrease, relative to the prediction of the slope
+_STALLED = 3  # consecutive steps without gain
 
 
 def minimise(
@@ -27,10 +27,10 @@ def minimise(
 ) -> tuple[Array, float]:
     """Return the minimiser of a function, and its minimum.
 
-    L-BFGS (Nocedal 1980) with steps that are halved until the function falls by a part of what its
-    slope promises. The function gives value and gradient; infinity where it is not defined, which
-    shortens the step. It ends where several steps in a row gain less than ``tolerance`` of the
-    value, and shows its progress if that takes long.
+    L-BFGS (Nocedal 1980) with steps that are halved until the function falls by a part of the
+    decrease that its slope predicts. The function returns value and gradient; the value infinity
+    where it is not defined shortens the step. It ends where several steps in a row gain less than
+    ``tolerance`` of the value, and shows its progress if that takes long.
     """
     x, idle = start.astype(float), 0
     pairs: list[tuple[Array, Array, float]] = []
@@ -82,7 +82,7 @@ def _search(
         lower, gradient = function(moved)
         if lower <= value + _SUFFICIENT * length * slope and lower < value:
             return moved, lower, gradient
-        if math.isfinite(lower):  # where the parabola through what is known is least
+        if math.isfinite(lower):  # the minimum of the parabola through the known values
             bend = lower - value - length * slope
             length *= min(max(-0.5 * length * slope / bend, 0.1), 0.5) if bend > 0.0 else 0.5
         else:

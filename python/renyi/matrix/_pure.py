@@ -21,8 +21,8 @@ Library = Literal["numpy", "jax", "torch"]
 class NoiseState(NamedTuple):
     """Steps so far, and the buffers of each array: NumPy arrays, whatever the library.
 
-    ``mark`` is the same in all of them, so that the buffers of one step are not taken for those of
-    another. What is in them is as secret as that of a `NoiseStream`.
+    ``mark`` is the same in all buffers, so that buffers of different steps are not mixed. The
+    buffers are as secret as those of a `NoiseStream`.
     """
 
     step: int
@@ -31,7 +31,7 @@ class NoiseState(NamedTuple):
 
     @classmethod
     def of(cls, step: int, buffers: tuple[dict[str, npt.NDArray[Any]], ...]) -> NoiseState:
-        """Return buffers after so many steps, with their mark."""
+        """Return the buffers after ``step`` steps, with their mark."""
         return cls(step, buffers, _mark_of(step, buffers))
 
 
@@ -62,13 +62,14 @@ def noise_functions(
 
     The functions change none of their arguments: a state may be kept, saved and continued. Noise
     comes from the generator, not from the state: two continuations of one state are two releases of
-    the strategy, and each has its cost. A state with another step or other buffers than it was
-    returned with is refused. Otherwise as `NoiseStream`.
+    the strategy, and each has its cost. A state whose step or buffers were changed is refused. All
+    else is as for `NoiseStream`.
 
     Args:
         scale: Standard deviation of z.
-        library ({"numpy", "jax", "torch"}): Of the sums, an array or a list of arrays of float32 or
-            float64 on the CPU. With JAX the functions are to be called outside of ``jit``.
+        library ({"numpy", "jax", "torch"}): Library of the sums, an array or a list of arrays of
+            float32 or float64 on the CPU. With JAX the functions are to be called outside of
+            ``jit``.
         generator, threads: As for `NoiseStream`.
 
     Raises:

@@ -1,10 +1,10 @@
-"""What all strategies have in common: the queries they answer, and how far one record moves C g.
+"""The base of all strategies: the queries, and the sensitivity of C g to one record.
 
-Of the noisy steps a lower triangular matrix A of queries is asked. The sensitivity is the largest
-norm of a sum of columns of C, rounded up. Vectors weigh the columns, clipped to norm 1. Where the
-entries of C^T C are not negative, all equal ones are the worst (Choquette-Choo and others 2022,
-arXiv 2211.06530); otherwise the entries are replaced by their absolute values, which bounds every
-sign.
+A lower triangular matrix A of queries is applied to the noisy steps. The sensitivity is the largest
+norm of a sum of columns of C, rounded up. The weights of the columns are vectors, clipped to norm
+1. Where the entries of C^T C are not negative, all equal ones are the worst (Choquette-Choo and
+others 2022, arXiv 2211.06530); otherwise the entries are replaced by their absolute values, which
+bounds every sign.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PrefixSums:
     """The sums of the first t steps: the iterates of SGD."""
 
     def kernel(self, steps: int) -> Vector:
-        """Return the first column, of which every other is a shift."""
+        """Return the first column; all other columns are its shifts."""
         return np.ones(steps)
 
     def matrix(self, steps: int) -> Matrix:
@@ -84,8 +84,8 @@ class LearningRates:
     """The iterates of SGD whose learning rate changes, with or without momentum.
 
     Args:
-        rates: One for each step, finite.
-        beta: Of the momentum, in [0, 1).
+        rates: A finite rate for each step.
+        beta: Coefficient of the momentum, in [0, 1).
     """
 
     rates: tuple[float, ...]
@@ -148,16 +148,17 @@ _UNIT = 2.0**-53
 
 
 class Sensitivity(float):
-    """A number that is never below the sensitivity, and whether a theorem says it is reached.
+    """A number that is never below the sensitivity, and whether a theorem proves it is attained.
 
     Attributes:
-        exact: If so, all that it is above by is rounding. If not, it is a bound.
+        exact: If true, the number exceeds the sensitivity by rounding only. If false, it is a
+            bound.
     """
 
     exact: bool
 
     def __new__(cls, value: float, exact: bool) -> Sensitivity:
-        """Return the number with what is known of it."""
+        """Return the number with its ``exact``."""
         made = super().__new__(cls, value)
         made.exact = exact
         return made
@@ -180,7 +181,7 @@ def rounded_up(
 
 
 def _scaled(c: Matrix) -> tuple[Matrix, float]:
-    """Return numbers of which the largest is about 1, and the power of 2 that they are to be times.
+    """Return C over a power of 2, so that its largest entry is about 1, and that power.
 
     Squares of others may underflow, which the margin of `rounded_up` covers; none overflows.
     """
@@ -194,7 +195,7 @@ def _scaled(c: Matrix) -> tuple[Matrix, float]:
 def of_toeplitz(
     c: Vector, steps: int, participation: Participation, relative: float = 0.0
 ) -> Sensitivity:
-    """Return the sensitivity of a Toeplitz matrix, entries of its column within ``relative``."""
+    """Return the sensitivity of a Toeplitz matrix whose column is known within ``relative``."""
     if isinstance(participation, SinglePass) or len(c) <= separation_of(participation, steps):
         return _apart(c, steps, participation, relative)
     c, scale = _scaled(c)
@@ -222,8 +223,8 @@ def _apart(c: Vector, steps: int, participation: Participation, relative: float)
 def _sum_of_shifts(c: Vector, steps: int, separation: int, count: int) -> Vector:
     """Return c + shift(c, separation) + .. , ``count`` terms cut to ``steps`` rows.
 
-    Row q separation + r is the sum over a window of ``count`` blocks. Windows are the end of one
-    run of ``count`` blocks and the beginning of the next, so that nothing is subtracted.
+    Row q separation + r is the sum over a window of ``count`` blocks. A window is the end of one
+    run of ``count`` blocks and the beginning of the next, so that no sum needs a subtraction.
     """
     runs = -(-steps // (separation * count))
     padded = np.zeros(runs * count * separation)
@@ -235,7 +236,7 @@ def _sum_of_shifts(c: Vector, steps: int, separation: int, count: int) -> Vector
 
 
 def _of_columns(square: Vector, participation: Participation, scale: float) -> Sensitivity:
-    """Return the sensitivity by squared norms of columns; those of one record share no row."""
+    """Return the sensitivity from squared norms of columns; those of one record share no row."""
     steps = len(square)
     separation = separation_of(participation, steps)
     if isinstance(participation, FixedEpochs):
@@ -267,7 +268,7 @@ def of_matrix(c: Matrix, participation: Participation) -> Sensitivity:
         classes = (np.arange(i, steps, separation) for i in range(separation))
         best = max(float(gram[np.ix_(own, own)].sum()) for own in classes)
     else:
-        exact = False  # the selection of each row need not be that of the columns
+        exact = False  # the worst selections of different rows may differ
         most = most_participations(participation, steps)
         rows = best_selection(np.ascontiguousarray(gram), separation, most)
         best = float(best_selection(rows[None, :], separation, most)[0])
@@ -339,7 +340,7 @@ def _reach(c: Matrix) -> int:
 
 Loss = Literal["mean", "max"]
 
-MOST_DENSE = 8192  # steps of a matrix that is written out
+MOST_DENSE = 8192  # the most steps of a matrix that is stored
 
 
 def loss_of(value: Any) -> Loss:
@@ -348,14 +349,14 @@ def loss_of(value: Any) -> Loss:
 
 
 class Strategy(StrategyMatrix):
-    """A lower triangular matrix C: what is released is C g + z, z independent noise.
+    """A lower triangular matrix C; the mechanism releases C g + z with independent noise z.
 
     Then every step has its own sum g_t and the noise (C^-1 z)_t, and a linear query of the sums,
     a row of A = B C, has the error B z. Strategies are immutable values that compare equal.
     """
 
     __slots__ = ()
-    streams: ClassVar[str]  # how a `NoiseStream` goes about it
+    streams: ClassVar[str]  # the method of a `NoiseStream`
 
     @abstractmethod
     def _sensitivity(self, participation: Participation) -> Sensitivity: ...
@@ -371,12 +372,13 @@ class Strategy(StrategyMatrix):
     def sensitivity(self, participation: Participation = ONCE) -> Sensitivity:
         """Return the sensitivity of C g in units of a record's clipped contribution, rounded up.
 
-        Under "zero_out" adjacency; replacing a record moves it twice as far. The result is a float
-        that says whether it is ``exact`` or a bound. For `CyclicPoisson` it is that of one of the
-        steps of a record, which then share no row, for `BallsInBins` that of bins that are known.
+        It is the sensitivity under "zero_out" adjacency; replacing a record moves C g twice as far.
+        The result is a float that says whether it is ``exact`` or a bound. For `CyclicPoisson` it
+        is that of one of the steps of a record, which then share no row, for `BallsInBins` that of
+        known bins.
 
         Raises:
-            ValueError: If steps of a record may share a row where no bound of that is known.
+            ValueError: If steps of a record may share a row and no bound for this is known.
         """
         known = participation_of(participation)
         if isinstance(known, CyclicPoisson):
@@ -386,7 +388,7 @@ class Strategy(StrategyMatrix):
         return self._sensitivity(known)
 
     def overlaps(self, batches: int) -> Overlaps:
-        """Return bounds of the inner products of what a record moves in the bins it may be in.
+        """Return bounds of the inner products of a record's moves in the bins it may be in.
 
         Raises:
             ValueError: If there are more batches than steps, or an entry of C is negative.
@@ -415,7 +417,7 @@ class Strategy(StrategyMatrix):
         Args:
             loss ({"mean", "max"}): The root of the mean or of the largest variance, times
                 `sensitivity`.
-            participation: What the noise is to be scaled for.
+            participation: The participation that the noise is scaled for.
             workload: The queries: `PrefixSums`, `Momentum` or `LearningRates`.
         """
         kind = loss_of(loss)

@@ -23,21 +23,21 @@ class NoiseStream:
     """The noise C^-1 z of a strategy, with z from the cryptographic generator.
 
     `add` turns the sum of a step into what may be released: the multiple of a spacing nearest to
-    sum plus noise, rounded as by `renyi.noise.add_gaussian_noise`. Kept are the steps' noise as it
-    was realised, rounding included, so that what is released is a function of the ideal C g + z
-    and of what was released before. Two things this needs: arithmetic on what is kept must not
-    move with the data, which it does by `rounding_error` at most, to be added to the sensitivity;
-    and noise must go on from one step to the next, so that there is no step past the last and a
-    stream is resumed from `state_dict` only.
+    sum plus noise, rounded as by `renyi.noise.add_gaussian_noise`. The stream keeps the realised
+    noise of the steps, rounding included, so that a release is a function of the ideal C g + z and
+    of earlier releases. This has two conditions. The rounding of kept numbers moves with the data
+    by `rounding_error` at most, which is to be added to the sensitivity. And noise must continue
+    from one step to the next: there is no step past the last one, and a stream is resumed from
+    `state_dict` only.
 
-    Iterating yields the noise alone, for the steps that are left.
+    Iterating yields the noise alone, for all steps that remain.
 
     Args:
-        shape: Of the sums.
+        shape: Shape of the sums.
         generator (SecureGenerator or numpy.random.Generator): As for
             `renyi.noise.add_gaussian_noise`.
         scale: Standard deviation of z.
-        dtype: float32 or float64, of sums and buffers; buffers of a `BLT` are float64 always.
+        dtype: float32 or float64 for sums and buffers; buffers of a `BLT` are always float64.
         threads: By default one for each processor. The result does not depend on it.
 
     >>> from renyi.matrix import SquareRoot
@@ -67,12 +67,12 @@ class NoiseStream:
         self.generator = generator_of(generator)
         self._threads = threads_of(threads)
         self._kernel: Kernel = kernel_of_strategy(strategy, math.prod(self._shape), self._dtype)
-        self._run: Run | None = None  # of the steps taken, but with a reproducible generator
-        self._loading: Run | None = None  # one for all loads: an interrupted one may be repeated
+        self._run: Run | None = None  # the run of the steps; None with a reproducible generator
+        self._loading: Run | None = None  # one for all loads: an interrupted load may be repeated
 
     @property
     def step(self) -> int:
-        """Steps so far: it is not set, for noise goes on from one step to the next."""
+        """Number of steps so far; it cannot be set, as noise continues from step to step."""
         return self._kernel.step
 
     @property
@@ -123,7 +123,7 @@ class NoiseStream:
         return self.add(np.zeros(self._shape, self._dtype))
 
     def largest_norm(self, sums: float) -> float:
-        """Return a norm that what is released exceeds with probability below 1e-30.
+        """Return a norm that a release exceeds with probability below 1e-30.
 
         ``sums`` bounds the norm of the array that noise is added to. The norm of d Gaussian numbers
         is above sqrt(d) + 12 with probability below e^-72.
@@ -134,9 +134,9 @@ class NoiseStream:
     def rounding_error(self, sums: float) -> float:
         """Return a bound of the rounding error that adds to the sensitivity of a release.
 
-        A bound in the units of z for two runs with the same released arrays, none with a norm
-        beyond `largest_norm`, whose sums have norms of at most ``sums``: the guarantee is that of
-        Gaussian noise ``scale`` on a sensitivity larger by this.
+        The bound is in the units of z. It holds for two runs with the same released arrays, none
+        with a norm beyond `largest_norm`, whose sums have norms of at most ``sums``: the guarantee
+        is that of Gaussian noise ``scale`` on a sensitivity larger by this bound.
         """
         kept = self.largest_norm(sums) + sums  # the norm of r = released - sum
         error = self._kernel.error(sums, kept)
@@ -146,10 +146,11 @@ class NoiseStream:
         """Return the state, for `load_state_dict`.
 
         Args:
-            secrets: With them the state has an entry "secrets", never to be published: the noise of
-                steps before, which with what was released tells their sums, and what a reproducible
-                generator draws next. Without them it cannot be loaded once a step has been taken.
-                The entry may be stored apart and put back before the state is loaded.
+            secrets: Whether the state has an entry "secrets", which must not be published: the
+                noise of earlier steps, which together with the releases reveals their sums, and the
+                next draws of a reproducible generator. Without the entry a state cannot be loaded
+                once a step has been taken. The entry may be stored separately and put back before
+                the state is loaded.
         """
         state = {
             "strategy": self.strategy.to_dict(),
@@ -198,19 +199,18 @@ class NoiseStream:
         return found
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on with the buffers of a state, and with this stream's own generator."""
+        """Continue with the buffers of a state, and with this stream's own generator."""
         self._kernel.held, self._run = self.checked(state), None
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called; a secure generator takes a new key.
+        """Continue from `state_dict`; a secure generator takes a new key.
 
-        The stream that saved the state must not be used any more: two continuations of one state
-        are covered by neither guarantee.
+        The stream that saved the state must not be used any more: no guarantee covers two
+        continuations of one state.
 
         Raises:
-            ValueError: If the state is not that of such a stream, or an older one than what has
-                been released in this process, or lacks the secrets it takes. Nothing is changed
-                then.
+            ValueError: If the state does not belong to such a stream, is older than the last
+                release in this process, or lacks the secrets it needs. Nothing is changed then.
         """
         step = int(self.checked(state).taken[0])
         secrets = state.get("secrets")

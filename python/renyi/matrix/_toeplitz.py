@@ -52,12 +52,12 @@ def root_coefficients(count: int) -> Vector:
 
 
 class ToeplitzStrategy(Strategy):
-    """A strategy whose columns are one column, moved down."""
+    """A strategy whose columns are shifts of the first column."""
 
     __slots__ = ()
 
     def first_column(self) -> Vector:
-        """Return the first column of C, as far as it is not zero."""
+        """Return the first column of C up to its last nonzero entry."""
         raise NotImplementedError
 
     def _relative(self) -> float:
@@ -111,7 +111,7 @@ def row_squares(workload: Matrix, c: Matrix) -> Vector:
 class SquareRoot(ToeplitzStrategy):
     """The lower triangular square root of the prefix sums.
 
-    Of all Toeplitz matrices it has the least "max" loss for prefix sums and a single pass. Its
+    It has the least "max" loss of all Toeplitz matrices for prefix sums and a single pass. Its
     noise takes as many buffers as there are steps: for long runs see `BLT`.
 
     Args:
@@ -139,20 +139,20 @@ class SquareRoot(ToeplitzStrategy):
 
     def _solve(self, vector: Vector) -> Vector:
         if (vector == 1.0).all():
-            return self.first_column()  # C C is the matrix of ones
+            return self.first_column()  # C C is the matrix of prefix sums
         return ToeplitzStrategy._solve(self, vector)
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class BandedToeplitz(ToeplitzStrategy):
-    """A banded Toeplitz matrix: noise that takes back what few steps before it added.
+    """A banded Toeplitz matrix: its noise cancels a part of the noise of a few earlier steps.
 
     Args:
         steps: In [1, 10^9].
-        coefficients: Its first column: 1, then finite numbers, as many as there are bands, at most
-            ``steps``. One band: independent noise.
+        coefficients: The first column: 1, then finite numbers, one number for each band, at most
+            ``steps``. One band is independent noise.
         normalised: Whether every column is divided by its norm, so that the last ones, which are
-            cut, have the norm of the others: the better if there are few steps. Then steps of a
+            cut, have the same norm as the others: this is better for few steps. Then steps of a
             record must be at least as far apart as there are bands.
 
     Source: Choquette-Choo and others 2023, arXiv 2306.08153; McKenna 2024, arXiv 2405.15913.
@@ -192,12 +192,12 @@ class BandedToeplitz(ToeplitzStrategy):
     ) -> BandedToeplitz:
         """Return the matrix of least loss.
 
-        It is least for a single pass and for any participation with steps at least ``bands`` apart,
-        but for the last columns, which are cut.
+        The loss is least for a single pass and for any participation with steps at least ``bands``
+        apart, except for the last columns, which are cut.
 
         Args:
-            steps, bands: Of the matrix; bands in [1, steps].
-            loss ({"mean", "max"}): Which loss, as of `Strategy.loss`.
+            steps, bands: Sizes of the matrix; bands in [1, steps].
+            loss ({"mean", "max"}): The loss, as for `Strategy.loss`.
             workload: The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
             normalised: Whether the columns are normalised afterwards.
         """
@@ -246,13 +246,13 @@ class BandedToeplitz(ToeplitzStrategy):
         return self._normalised_errors()
 
     def _normalised_errors(self) -> Vector:
-        """Of B = A D C^-1, D the norms of columns, which differ for the last bands only."""
+        """Return the errors of B = A D C^-1; the column norms D differ in the last columns only."""
         inverse = np.zeros(self.steps)
         inverse[0] = 1.0
         solve_toeplitz(np.array(self.coefficients), inverse)
         norms, cut = self.column_norms(), self.steps - self.bands + 1
         errors: Vector = norms[0] ** 2 * np.cumsum(np.cumsum(inverse) ** 2)
-        row = np.zeros(self.steps)  # the last whole one, then one after the other
+        row = np.zeros(self.steps)  # the last complete row, then the rows after it
         row[:cut] = norms[0] * np.cumsum(inverse)[cut - 1 :: -1]
         for t in range(cut, self.steps):
             row[: t + 1] += norms[t - cut + 1] * inverse[t::-1]
@@ -274,7 +274,7 @@ def query_weights(steps: int, loss: Loss) -> Vector:
     return np.ones(steps) if loss == "max" else (steps - np.arange(steps)) / steps
 
 
-_COARSER = 8  # of a run this much shorter the best is found first, as a start
+_COARSER = 8  # the search starts from the best matrix of a run shorter by this factor
 
 
 def fit_toeplitz(steps: int, bands: int, loss: Any, workload: Any) -> Vector:
@@ -327,6 +327,6 @@ def _fit_from(start: Vector, steps: int, loss: Any, workload: Any) -> Vector:
         return math.log(error) + math.log(square), slopes[1:] / error + 2.0 * tail / square
 
     with np.errstate(over="ignore", invalid="ignore"):
-        # Sums of so many steps are known to about steps times 2^-53 of themselves.
+        # Sums over all steps are accurate to about steps times 2^-53, relatively.
         tolerance = max(1e-14, 1e-18 * steps)
         return minimise(logarithm, start, title="banded Toeplitz", tolerance=tolerance)[0]

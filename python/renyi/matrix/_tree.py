@@ -33,17 +33,17 @@ Matrix = npt.NDArray[np.float64]
 class Tree(Strategy):
     """Noise at every node of a binary tree, a node for each complete subtree of 2^h steps.
 
-    A prefix sum is one of disjoint nodes. Its noise takes a buffer for each height. C has a row for
-    each node, more than columns: the sensitivity is of all nodes, whichever are used.
+    A prefix sum is a sum of disjoint nodes. The noise takes a buffer for each height. C has a row
+    for each node, so more rows than columns: the sensitivity is that of all nodes, used or not.
 
     Args:
         steps: In [1, 10^9].
-        honaker: What stands for a node: the best combination of it with all nodes below, or it
-            alone.
-        restart: After every so many steps the tree is completed, as if by steps without records,
+        honaker: Whether the value of a node is the best combination of it with all nodes below;
+            otherwise it is the node alone.
+        restart: Number of steps after which the tree is completed, as if by steps without records,
             and another one begins: all nodes over the steps so far are used, up to the root, which
-            leaves the sum with less noise than the nodes of its prefix. A tree that is not
-            completed is not offered.
+            leaves the sum with less noise than the nodes of its prefix. There is no restart without
+            completion.
 
     Source: Dwork, Naor, Pitassi, Rothblum 2010; Honaker 2015 ("Efficient use of differentially
     private binary trees"); Kairouz and others 2021, arXiv 2103.00039 (restarts, Appendix D).
@@ -66,12 +66,12 @@ class Tree(Strategy):
 
     @property
     def bands(self) -> int:
-        """Diagonals that are not zero: nodes reach over the whole of a tree."""
+        """Number of diagonals that are not zero: nodes reach over the whole tree."""
         return min(self.period, self.steps)
 
     @property
     def period(self) -> int:
-        """Steps of one tree."""
+        """Number of steps of one tree."""
         return self.steps if self.restart is None else self.restart
 
     @property
@@ -124,7 +124,7 @@ class Tree(Strategy):
         rules = Rules(separation, most)
         whole = Part.completed(self.period, self.heights - 1, rules) if completed else Part.of(0)
         part = Part.of(0)
-        for bit in f"{completed:b}":  # as powers are formed
+        for bit in f"{completed:b}":  # by repeated doubling
             part = part.before(part, rules)
             part = part.before(whole, rules) if bit == "1" else part
         part = part.before(Part.begun(rest + 1, rules), rules)
@@ -195,8 +195,8 @@ class Tree(Strategy):
         return np.array(rows)
 
 
-MOST_ENUMERATED = 2**17  # steps, for tenths of a second
-MOST_USES = 32  # by one record: a second at most
+MOST_ENUMERATED = 2**17  # the most steps to enumerate, in tenths of a second
+MOST_USES = 32  # the most uses by one record, in a second at most
 
 
 class Rules(NamedTuple):
@@ -207,7 +207,7 @@ class Rules(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What matters of a choice of steps in a part of a tree to what comes after the part.
+    """The properties of a choice of steps in a part of a tree that later parts depend on.
 
     If the first of the steps may not come before a, at most ``latest``, all of them can be chosen
     within the same nodes with the last at max(``last``, a + ``stretch``), and not earlier.

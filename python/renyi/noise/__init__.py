@@ -1,4 +1,4 @@
-"""Noise from a cryptographic generator: ideal and then rounded to a lattice, or whole numbers."""
+"""Noise from a cryptographic generator: ideal noise rounded to a lattice, or integers."""
 
 from renyi.noise.draws import (
     add_discrete_gaussian_noise,

@@ -1,4 +1,4 @@
-"""Noise added to arrays: ideal and then rounded to a lattice, or on the integers."""
+"""Noise added to arrays: ideal noise rounded to a lattice, or integers."""
 
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from renyi.noise.generator import generator_of
 
 # Noise: Gaussian and Laplace, ideal and then rounded to a lattice.
 #
-# What `add_gaussian_noise` and `add_laplace_noise` leave in an array is, in each entry, the
+# `add_gaussian_noise` and `add_laplace_noise` replace each entry of an array by the
 # multiple of a spacing that is nearest to the entry plus an ideal variable, in real arithmetic:
 # random bits are drawn until the rounding is decided (Ziv 1991, doi 10.1145/114697.116813). The
 # spacing is the power of two between 2^-10 and 2^-9 of the scale, whatever the entries. So the
@@ -41,9 +41,9 @@ def add_gaussian_noise(
     the array's numbers. With scale 0 nothing changes.
 
     Args:
-        array: Of float32 or float64. Noise is assigned in the order of the memory. An array without
-            gaps costs no further memory. Zeros become noise alone, which protects nothing that it
-            is added to later.
+        array: An array of float32 or float64. Noise is assigned in the order of the memory. A
+            contiguous array takes no further memory. Zeros become noise alone; such noise does not
+            protect numbers that it is added to later.
         scale: Standard deviation: 0, or in [2^-115, 2^115] for float32, in [2^-1010, 2^1010] for
             float64.
         generator (SecureGenerator or numpy.random.Generator): By default the process's own
@@ -51,8 +51,8 @@ def add_gaussian_noise(
             `InsecureGeneratorWarning`.
         threads: By default one for each processor. The result does not depend on it.
 
-    Box, Muller 1958 (doi 10.1214/aoms/1177706645), of pairs of uniform numbers with as many bits as
-    their rounding takes.
+    Source: Box, Muller 1958 (doi 10.1214/aoms/1177706645), from pairs of uniform numbers with as
+    many bits as their rounding needs.
 
     >>> total = np.full(10_000, 0.1, dtype=np.float32)
     >>> add_gaussian_noise(total, 5.0) is total
@@ -112,11 +112,11 @@ def add_discrete_gaussian_noise(
 ) -> Integers:
     """Add integers of mass proportional to e^(-y^2 / (2 sigma^2)), sampled exactly, in place.
 
-    To an accountant, of one integer, it is ``renyi.DiscreteGaussian(sigma, sensitivity)``. Sums
-    wrap around at 2^63, as NumPy's do.
+    For an accountant, one integer is ``renyi.DiscreteGaussian(sigma, sensitivity)``. Sums wrap
+    around at 2^63, as NumPy's do.
 
     Args:
-        array: To which they are added; it is returned.
+        array: The array that they are added to; it is returned.
         sigma: In [2^-20, 2^40]; close to the standard deviation where it is not small.
         generator, threads: As for `add_gaussian_noise`.
 
@@ -134,7 +134,7 @@ def add_discrete_laplace_noise(
 ) -> Integers:
     """Add integers of mass proportional to e^(-|y| / scale), sampled exactly, in place.
 
-    If a record changes entries by ``sensitivity`` in total, an accountant is told
+    If a record changes entries by ``sensitivity`` in total, the mechanism is
     ``renyi.DiscreteLaplace(scale, sensitivity)`` where it changes a single entry, and in any case
     ``renyi.PureDP(sensitivity / scale)``.
 
@@ -144,7 +144,7 @@ def add_discrete_laplace_noise(
 
     Source: Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Algorithm 2.
 
-    A histogram, of which each record is in one cell:
+    A histogram where each record is in one cell:
 
     >>> cells = np.array([3, 141, 59])
     >>> noisy = add_discrete_laplace_noise(cells.copy(), 2.0)

@@ -33,7 +33,7 @@ class SecureGenerator:
     same reason a generator is neither copied nor pickled.
 
     It is a bit generator for NumPy: ``np.random.Generator(SecureGenerator())``, or
-    `numpy_generator`, draws every law NumPy knows from the same stream.
+    `numpy_generator`, draws any distribution of NumPy from the same stream.
 
     Args:
         insecure_reproducible: For tests only: a seed, at least 0, from which the key is made. Noise
@@ -59,7 +59,7 @@ class SecureGenerator:
     def _become(self, key: bytes | None) -> None:
         self._secure = key is None
         self.core = ChaCha20(key)
-        self.lock = freed_by_fork(threading.Lock())  # what NumPy holds while it draws
+        self.lock = freed_by_fork(threading.Lock())  # NumPy holds it while it draws
         _LIVING.add(self)
 
     @property
@@ -110,7 +110,7 @@ class SecureGenerator:
         return {**state, "secrets": own}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called; a secure generator takes a new key instead.
+        """Continue from `state_dict`; a secure generator takes a new key instead.
 
         Raises:
             ValueError: If the state is not one of a ChaCha20 generator, or one of a reproducible

@@ -1,14 +1,14 @@
 """The engine's numbers from their definitions, in pure Python, to any number of digits.
 
-Nothing here is used by the fast path and nothing of the fast path is used here. `rdp` computes the
-Rényi divergence of a pair of distributions (`laplace_pair` and the like), Poisson-sampled or not,
-by sums and quadrature. ``log_a`` integrates the densities of the sampled Gaussian mechanism; the
-conversions are for one order and one divergence. ``delta`` is the exact privacy curve of a
-composition by a contour integral; the privacy curves of the Gaussian mechanism and of one sampled
-step are their closed forms. The other ``rdp_`` functions are bounds for sampling, selection and
-random allocation. A result is returned only when two evaluations, with other nodes or brackets and
-more digits, agree to the digits asked for; otherwise ArithmeticError. Floats are taken as the
-binary numbers they are, strings and fractions as written.
+The fast path uses nothing from here, and nothing here uses the fast path. `rdp` computes the Rényi
+divergence of a pair of distributions (`laplace_pair` and the like), Poisson-sampled or not, by sums
+and quadrature. ``log_a`` integrates the densities of the sampled Gaussian mechanism; the
+conversions take one order and one divergence. ``delta`` is the exact privacy curve of a composition
+by a contour integral; the privacy curves of the Gaussian mechanism and of one sampled step are
+their closed forms. The other ``rdp_`` functions are bounds for sampling, selection and random
+allocation. A result is returned only when two evaluations, with different nodes or brackets and
+more digits, agree to the requested digits; otherwise ArithmeticError is raised. Floats count as
+exact binary numbers, strings and fractions as written.
 
 >>> import mpmath
 >>> mpmath.nstr(log_a(0.5, 1.0, 2, digits=30), 30)

@@ -35,16 +35,15 @@ from renyi.reference._sampled_gaussian import rdp_sampled_gaussian
 def rdp_random_allocation(
     sigma: Number, steps: int, alpha: Number, direction: Direction = "remove", digits: int = 30
 ) -> Any:
-    r"""Divergence of order alpha >= 1; for "remove" between whole orders an upper bound.
+    r"""Return the divergence of order alpha >= 1, for "remove" between whole orders an upper bound.
 
-    "remove" at whole orders, by the exponential generating function of the moments of X:
+    "remove" at whole orders uses the exponential generating function of the moments of X:
 
     .. math:: E[R^\alpha] = \frac{\alpha!}{t^\alpha} [z^\alpha]
               \Bigl(\sum_k \frac{z^k}{k!} e^{k(k-1)/(2\sigma^2)}\Bigr)^t
 
-    with (alpha - 1) D interpolated in between, at most the divergence for t = 1. "add" for every
-    real order, with
-    :math:`\varphi(w) = E[e^{-wX}]`:
+    with (alpha - 1) D interpolated in between, at most the divergence for t = 1. "add" is computed
+    at every real order, with :math:`\varphi(w) = E[e^{-wX}]`:
 
     .. math:: E[R^{1-\alpha}] = \frac{1}{\Gamma(\alpha)} \int_0^\infty s^{\alpha-1}
               \left|\varphi'(s/t)\right| \varphi(s/t)^{t-1} ds
@@ -111,9 +110,9 @@ def _miller(series: list[Any], t: int, n: int) -> Any:
 class Line:
     """Trapezoidal sums over y = log s and over log X on one grid, so that each exp is shared.
 
-    exp(-e^y X) is analytic and bounded for |Im y| < pi/2. With ``digits`` digits asked for, the
-    step h keeps exp(-pi^2/h + pi^2 sigma^2/8) and exp(-2 pi^2/(h sigma)^2) (the inner sum) and
-    exp(-2 pi a/h) cos(a)^{-beta-1} for a <= 1.2 (the outer one) below 10^-digits.
+    exp(-e^y X) is analytic and bounded for |Im y| < pi/2. For ``digits`` digits the step h keeps
+    exp(-pi^2/h + pi^2 sigma^2/8) and exp(-2 pi^2/(h sigma)^2) (the inner sum) and exp(-2 pi a/h)
+    cos(a)^{-beta-1} for a <= 1.2 (the outer one) below 10^-digits.
     """
 
     def __init__(self, sigma: Fraction, t: int, beta: Fraction, digits: int, shrink: Any) -> None:
@@ -178,7 +177,7 @@ class Line:
         return self._sum(term) * self.h
 
     def _sum(self, term: Any) -> Any:
-        """Sum over the whole grid from the middle outwards, until nothing is added any more."""
+        """Sum over the grid from the middle outwards, until terms no longer change the sum."""
         start = int((mp.log((self.beta + 1) / self.t) + self.shift) / self.h)
         block = max(1, int(1 / self.h))
         total = largest = mp.zero

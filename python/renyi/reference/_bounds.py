@@ -1,4 +1,4 @@
-r"""Bounds for mechanisms known by their own divergences only: samples, and the best of many runs.
+r"""Bounds for mechanisms with known divergences only: samples, and the best of many runs.
 
 ``base(alpha, digits)`` returns the divergence of order alpha of the mechanism, in both orders of
 neighbours, to that many digits: ``partial(rdp_sampled_gaussian, 1, 2)`` and ``partial(rdp, pair)``
@@ -10,9 +10,9 @@ do. At the whole orders the bounds are sums over j with e_j = (j-1) base(j),
 Between two whole orders (alpha - 1) times an upper bound is interpolated linearly, from 0 at
 alpha = 1, which is sound because (alpha - 1) D is convex. alpha = 1 is the limit, the bound at 2.
 
-Of a mechanism run a random number of times, the best output released (Papernot, Steinke 2022), the
-number of runs is truncated negative binomial with shape eta > -1 (1: geometric, 0: logarithmic) or
-Poisson (eta = inf).
+For the best output of a random number of runs (Papernot, Steinke 2022), the number of runs is
+truncated negative binomial with shape eta > -1 (1: geometric, 0: logarithmic) or Poisson (eta =
+inf).
 """
 
 import math
@@ -38,7 +38,7 @@ from renyi.reference._numbers import (
 Base = Callable[[Any, int], Any]
 Moment = Callable[[int, int, int], Any]  # order, working digits, variant: (alpha-1) D
 
-HORIZON = 10**12  # orders that are searched
+HORIZON = 10**12  # the largest order of a search
 
 
 def rdp_poisson(
@@ -56,9 +56,10 @@ def rdp_poisson(
 
     ``"general"`` (Theorem 5): c = 3. ``"tight"``: c = 1, by Theorem 8 where the odd moments B_j are
     not negative, and in fact for every mechanism, see `renyi.theory.subsampling.poisson_rdp`.
-    ``"lower"`` (Theorem 6): c = 1 again, reached by some mechanism with this base; between
-    whole orders the larger of the lines through the two before and the two behind. Upper bounds are
-    cut at log(1 + q (e^largest_loss - 1)), which holds at every order. q = 1 is the base itself.
+    ``"lower"`` (Theorem 6): c = 1 again, attained by some mechanism with this base; between whole
+    orders it is the larger one of two lines, through the two orders before and the two orders
+    after. Upper bounds are cut at log(1 + q (e^largest_loss - 1)), which holds at every order. q =
+    1 is the base itself.
 
     >>> from functools import partial
     >>> from renyi.reference import rdp_sampled_gaussian
@@ -179,7 +180,7 @@ def rdp_fixed_size(
 
 
 def _even(base: Base, j: int, work: int, variant: int, known: dict[int, Any]) -> Any:
-    """B_j for even j: an alternating sum, evaluated until it has digits left; summed both ways."""
+    """Return B_j for even j: an alternating sum, with enough digits; the variants sum both ways."""
     if j not in known:
         extra = 10
         while True:
@@ -199,7 +200,7 @@ def _even(base: Base, j: int, work: int, variant: int, known: dict[int, Any]) ->
 
 
 def _weights(q: Fraction, n: int, variant: int) -> Any:
-    """Binomial probabilities of n trials: by recurrence from the top, or each for itself."""
+    """Return binomial probabilities of n trials: by recurrence from the top, or each by itself."""
     p, r = real(q), real(1 - q)
     if variant:
         for j in range(n + 1):
@@ -212,7 +213,7 @@ def _weights(q: Fraction, n: int, variant: int) -> Any:
 
 
 def _finite(base: Base, order: Fraction) -> bool:
-    """Whether the base is finite at the whole orders that a bound at this order needs."""
+    """Return whether the base is finite at the whole orders that a bound at this order needs."""
     return bool(mp.isfinite(base(max(2, math.ceil(order)), 15)))
 
 
@@ -273,9 +274,9 @@ def rdp_repeat_and_select(
     digits: int = 30,
     profile: Base | None = None,
 ) -> Any:
-    r"""Bound at one order alpha > 1: the best choice of a second order, and of a larger first one.
+    r"""Bound one order alpha > 1, with the best second order and the best larger first one.
 
-    Theorem 2, where gamma is the stopping probability that belongs to the mean, and the infimum
+    In Theorem 2 gamma is the stopping probability that belongs to the mean, and the infimum
     includes beta = infinity, the largest loss:
 
     .. math:: D(\alpha) + (1 + \eta) \inf_{\beta \ge 1} \frac{(\beta-1) D(\beta)
@@ -285,9 +286,8 @@ def rdp_repeat_and_select(
     delta)-DP with epsilon = log(alpha/(alpha - 1)); delta is ``profile(epsilon, digits)``, or
     without that the smallest known from ``delta_balle`` at some order, from the Kullback-Leibler
     divergence by Bretagnolle and Huber, and from the largest loss. For mean < 1 the outcome without
-    a run is counted for itself,
-    log(e^-mean + mean e^{(alpha-1)(D + mean delta)})/(alpha - 1). Divergences grow with the order,
-    so the least value at an order not below alpha is a bound too.
+    a run is counted separately, log(e^-mean + mean e^{(alpha-1)(D + mean delta)})/(alpha - 1).
+    Divergences grow with the order, so the least value at an order not below alpha is a bound too.
 
     >>> from functools import partial
     >>> from renyi.reference import rdp_sampled_gaussian

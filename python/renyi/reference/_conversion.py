@@ -1,4 +1,4 @@
-"""From one Rényi guarantee to (epsilon, delta): order alpha > 1, divergence rho, no other orders.
+"""Conversion of one Rényi guarantee to (epsilon, delta): order alpha > 1, divergence rho.
 
 ``kind`` is one of
 
@@ -7,8 +7,8 @@
   12, is the same statement);
 * "asoodeh": a second closed form of Asoodeh et al. 2020, or that of Balle where it is smaller;
 * "optimal": the best possible conversion. The joint range of two f-divergences is convex and
-  spanned by pairs of distributions on two points (Asoodeh et al. 2020), so the largest delta at a
-  given divergence is reached by a pair (p, 1-p), (q, 1-q). One equation in one unknown is left,
+  spanned by pairs of distributions on two points (Asoodeh et al. 2020), so a pair (p, 1-p), (q,
+  1-q) attains the largest delta at a given divergence. It follows from one equation in one unknown,
   with an inner minimum over p.
 
 Results are never below 0, and delta never above 1. ``digits`` is the relative accuracy of the
@@ -43,7 +43,7 @@ def _arguments(alpha: Number, rho: Number, digits: int) -> tuple[Fraction, Fract
 
 
 def _clamped(formula: Callable[[], Any], digits: int, top: Any = mp.inf) -> Any:
-    """Evaluate the formula to the digits asked for, cut at 0 and, for delta, at 1."""
+    """Evaluate the formula to the requested digits, cut at 0 and, for delta, at 1."""
 
     def compute(work: int, variant: int) -> Any:
         value = formula()
@@ -55,7 +55,7 @@ def _clamped(formula: Callable[[], Any], digits: int, top: Any = mp.inf) -> Any:
 def epsilon_from_rdp(
     alpha: Number, rho: Number, delta: Number, kind: Kind = "optimal", digits: int = 50
 ) -> Any:
-    r"""Epsilon at delta of a mechanism of which D_alpha <= rho is known.
+    r"""Return epsilon at delta of any mechanism with D_alpha <= rho.
 
     * "mironov": rho + log(1/delta)/(alpha - 1);
     * "balle": rho + log(1 - 1/alpha) - log(alpha delta)/(alpha - 1);
@@ -97,7 +97,7 @@ def epsilon_from_rdp(
 def delta_from_rdp(
     alpha: Number, rho: Number, epsilon: Number, kind: Kind = "optimal", digits: int = 50
 ) -> Any:
-    """Delta at epsilon of a mechanism of which D_alpha <= rho is known.
+    """Return delta at epsilon of any mechanism with D_alpha <= rho.
 
     * "mironov": exp((alpha - 1)(rho - epsilon)), at most 1;
     * "balle": exp((alpha-1)(rho-epsilon)) (1-1/alpha)^alpha / (alpha-1), at most 1;

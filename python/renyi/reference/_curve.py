@@ -10,10 +10,10 @@ is a hyperbola that opens to the right, where e^{-z eps} decays against (1-q)^{k
 degrees away from the real axis exp(z^2/(2 sigma^2)) decays too. It is parametrised by
 y = w sinh s, so that a trapezoidal sum sees all scales and converges geometrically.
 
-Of plain Gaussian noise and of one sampled step the curves are closed forms (Balle, Wang 2018,
-Theorem 8; Balle, Barthe, Gaboardi 2018, Theorem 2): every value is a difference of normal tails at
-enough digits to survive it, every inverse a root of such values. ``digits`` is the relative
-accuracy of a result; ValueError names an argument outside its range.
+The curves of plain Gaussian noise and of one sampled step are closed forms (Balle, Wang 2018,
+Theorem 8; Balle, Barthe, Gaboardi 2018, Theorem 2): every value is a difference of normal tails
+with enough digits for the cancellation, every inverse a root of such values. ``digits`` is the
+relative accuracy of a result; ValueError names an argument outside its range.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Steps = Sequence[tuple[Number, Number, int]]
 Curve = Callable[[Any], Any]
 Direction = Literal["remove", "add"]
 
-MOST = 20_000  # pieces
+MOST = 20_000  # the most pieces
 
 
 class Valley:
@@ -165,10 +165,10 @@ def delta(steps: Steps, epsilon: Number, direction: Direction = "remove", digits
         mpmath.mpf.
 
     Raises:
-        ArithmeticError: Two contours with two discretisations did not agree to the digits asked
-            for.
+        ArithmeticError: Two contours with two discretisations did not agree to the requested
+            digits.
 
-    Seconds a value; minutes where few steps with small q make the transform decay slowly.
+    A value takes seconds, or minutes where few steps with small q make the transform decay slowly.
 
     >>> import mpmath
     >>> mpmath.nstr(delta([(1, 1, 1)], 1, digits=15), 15)
@@ -189,7 +189,7 @@ def delta(steps: Steps, epsilon: Number, direction: Direction = "remove", digits
     def compute(work: int, variant: int) -> Any:
         line = Line(valley, shifted, plain, variant)
         lost = 0
-        while True:  # until the digits lost against the largest term are made up for
+        while True:  # until the precision covers the digits lost against the largest term
             need = work + lost
             with mp.workdps(need + 10 + _guard(valley, float(line.point))):
                 value, largest = line.sum(need)
@@ -233,7 +233,7 @@ def _sorted(
 
 
 def _guard(valley: Valley, z: float) -> int:
-    """Digits taken by the integer parts of exponents, and by the powers."""
+    """Return the digits that integer parts of exponents and the powers take."""
     sizes = [abs(k * moment.cumulants(1 + z)[0]) + k for moment, k in valley.sampled]
     return math.ceil(math.log10(sum(sizes) + abs(z * valley.epsilon) + 10))
 
@@ -311,7 +311,7 @@ class Moment:
         low *= 1.0 if variant == 0 else 0.9
         path = [complex(start, low)]
         bend = self.u0 + (0.2 if variant == 0 else 0.5) * s
-        if bend > reach and far.real < bend:  # the bend is beyond the live part
+        if bend > reach and far.real < bend:  # the bend is beyond the part that matters
             return [*path, complex(bend + reach, low)]
         path.append(complex(bend, low))
         if far.real > bend + abs(far.imag - low):
@@ -320,7 +320,7 @@ class Moment:
         return [*path, complex(bend + run, low + (0.75 if variant == 0 else 0.65) * run)]
 
     def pieces(self, alpha: complex, depth: float, variant: int) -> Iterator[tuple[Any, Any]]:
-        """(middle, half length), both complex, of the live pieces."""
+        """Yield (middle, half length), both complex, of the pieces that matter."""
         path = self.corners(alpha, depth, variant)
         width = 5.0 if variant == 0 else 4.0
         found: list[tuple[float, complex, complex]] = []
@@ -339,7 +339,7 @@ class Moment:
                 top = max(top, height)
                 away = (alpha * along).real < 0 or u.real > alpha.real / self.s
                 if height < top - 2 * depth and end is path[-1] and away:
-                    break  # dead from here on
+                    break  # negligible from here on
                 if len(found) > MOST:
                     raise ArithmeticError("the order is too large for these parameters")
                 u = after
@@ -348,7 +348,7 @@ class Moment:
                 yield u, after
 
     def step(self, alpha: complex, u: complex, along: complex, width: float) -> float:
-        """Return a length over which the integrand is tame."""
+        """Return a length over which the integrand is smooth enough for one rule."""
         branch = abs(u - complex(self.u0, math.copysign(math.pi * self.s, u.imag)))
         step = min(width, 0.7 * branch)
         while True:
@@ -390,7 +390,7 @@ def _gaussian(mu: Any, epsilon: Any) -> Any:
 
 
 def _sampled(q: Any, sigma: Any, epsilon: Any, add: bool) -> Any:
-    """Compare the two laws beyond the point where their ratio is e^epsilon."""
+    """Return delta from the two laws beyond the point where their ratio is e^epsilon."""
     odds = (mp.exp(-epsilon if add else epsilon) - 1 + q) / q
     if odds <= 0:
         return mp.zero if add else 1 - mp.exp(epsilon)
@@ -451,7 +451,7 @@ def gaussian_mu(epsilon: Number, delta: Number, digits: int = 50) -> Any:
     e, d = within("epsilon", epsilon, FINITE), within("delta", delta, BETWEEN)
     with mp.workdps(digits + 30):
         require("delta", real(d) > -mp.expm1(real(e)), "above 1 - e^epsilon", delta)
-    # As a function of -log mu the curve falls.
+    # The curve decreases in -log mu.
     found = _root(lambda x: _gaussian(mp.exp(-x), real(e)), d, digits + 5)
     with mp.workdps(digits + 5):
         return mp.exp(-found)
@@ -498,7 +498,7 @@ def sampled_gaussian_epsilon(
 
 
 def _root(curve: Curve, delta: Fraction, digits: int) -> Any:
-    """Solve curve = delta, falling."""
+    """Solve curve = delta for a decreasing curve."""
     check_digits(digits)
     target = min(delta, 1 - delta)
     lost = max(0, math.ceil(math.log10(target.denominator) - math.log10(target.numerator)))

@@ -107,20 +107,19 @@ def whole(name: str, value: Number, least: int) -> int:
 
 
 def agreed(compute: Callable[[int, int], Any], digits: int, start: int = 0) -> Any:
-    """Evaluate until two runs agree to 10^-digits, relatively; the only judge of accuracy here.
+    """Evaluate until two runs agree to 10^-digits, relatively; this alone decides the accuracy.
 
-    ``compute(work, variant)`` works with ``work`` decimal digits; the second variant must go
-    another way (other nodes, other brackets), not merely repeat the first; for a closed form more
-    digits are another way. A small value costs digits (log A of A = 1 + tiny): the working
-    precision grows to cover them.
+    ``compute(work, variant)`` works with ``work`` decimal digits; the second variant must compute
+    in another way (other nodes, other brackets); for a closed form more digits are enough. A small
+    value costs digits (log A of A = 1 + tiny): the working precision grows to cover them.
     """
     work = max(start, digits + 15)
-    patience = 4  # disagreements; lost digits that are understood do not count
+    patience = 4  # disagreements; those by known lost digits do not count
     while patience:
         with mp.workdps(work):
             first = compute(work, 0)
         size = _decade(first)
-        if work < digits + 10 - size:  # digits lost, or nothing but rounding noise
+        if work < digits + 10 - size:  # digits are lost, or the value is only rounding noise
             work = digits + 12 - size if size > -work + 3 else 2 * work
             continue
         with mp.workdps(work + 7):
@@ -136,7 +135,7 @@ def agreed(compute: Callable[[int, int], Any], digits: int, start: int = 0) -> A
 
 
 def _decade(value: Any) -> int:
-    """Decimal exponent of a value below 1, else 0; far below everything for an exact zero."""
+    """Return the decimal exponent of a value below 1, else 0; -10^9 for an exact zero."""
     if value == 0:
         return -(10**9)
     return min(0, int(mp.floor(mp.log10(abs(value)))))

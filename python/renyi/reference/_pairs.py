@@ -1,14 +1,14 @@
-r"""Rényi divergences of pairs of distributions, sampled or not, from the distributions themselves.
+r"""Rényi divergences of pairs of distributions, sampled or not, computed from their losses.
 
 A pair (P, Q) is known by the law of its loss l = log(P/Q) under Q: atoms, a density on an interval,
 or both. Sampling at rate q replaces P by (1-q) Q + q P, with the loss
 
 .. math:: L(l) = \log(1 - q + q e^l)
 
-The moment E_Q[w(L) e^{beta L}] answers everything: of order alpha for the pair ((1-q) Q + q P, Q)
-("remove": the record is in the first argument), of order 1 - alpha for the swapped pair ("add"),
-and the Kullback-Leibler divergences with w(L) = L. For pairs that look the same from both sides
-"remove" is the larger one (Mironov, Talwar, Zhang 2019, Theorem 5, whose proof uses nothing else).
+All divergences follow from the moment E_Q[w(L) e^{beta L}]: that of order alpha for the pair ((1-q)
+Q + q P, Q) ("remove": the record is in the first argument), that of order 1 - alpha for the swapped
+pair ("add"), and the Kullback-Leibler divergences with w(L) = L. For symmetric pairs "remove" is
+the larger one (Mironov, Talwar, Zhang 2019, Theorem 5, whose proof uses only the symmetry).
 
 The density c e^{-l/2} on [-top, top] is that of Laplace noise between its two locations and of the
 exponential mechanism. There beta L - l/2 is convex for beta >= 0 and falls for beta <= 0, so it is
@@ -45,7 +45,7 @@ from renyi.reference._sampled_gaussian import gauss_legendre
 Direction = Literal["remove", "add"]
 Atoms = Callable[[Fraction, int], Iterable[tuple[Any, Any]]]
 
-MOST = 200_000  # atoms
+MOST = 200_000  # the most atoms
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Pair:
 
     ``atoms(beta, work)`` yields pairs (loss, mass), all that matter for the moment of order beta
     with ``work`` digits; ``density()`` is (c, top). ``closed(alpha, work, variant)`` is the
-    divergence without sampling where that is quicker, else None. ``constant`` is 0 for two equal
-    laws and infinity for two that share nothing.
+    divergence without sampling where a closed form is quicker, else None. ``constant`` is 0 for two
+    equal laws and infinity for two disjoint laws.
     """
 
     atoms: Atoms = lambda beta, work: ()
@@ -70,12 +70,12 @@ EQUAL, APART = Pair(constant=mp.zero), Pair(constant=mp.inf)
 def rdp(
     pair: Pair, alpha: Number, digits: int = 50, *, q: Number = 1, direction: Direction = "remove"
 ) -> Any:
-    """Divergence of order alpha of a pair, Poisson-sampled at rate q.
+    """Return the divergence of order alpha of a pair, Poisson-sampled at rate q.
 
     Args:
-        pair: Made by `laplace_pair` and the like.
+        pair: A pair, such as from `laplace_pair`.
         alpha: Order, real, finite and at least 1, where it is the Kullback-Leibler divergence.
-        q: In [0, 1]; 1: without sampling. A pair with infinite losses has q in {0, 1}.
+        q: Sampling rate in [0, 1]; 1 is no sampling. A pair with infinite losses needs q in {0, 1}.
         direction: "remove" has the mixture (1-q) Q + q P in the first argument, "add" in the
             second, where Q is the output without the record.
 
@@ -124,7 +124,7 @@ def _sampled_loss(q: Fraction, loss: Any) -> Any:
 def _moment(
     pair: Pair, q: Fraction, beta: Fraction, weight: Callable[[Any], Any], work: int, variant: int
 ) -> Any:
-    """E_Q[w(L) e^{beta L}]; the variant moves every node and every cut."""
+    """Return E_Q[w(L) e^{beta L}]; the variant moves every node and every cut."""
     order = real(beta)
     with mp.workdps(work + int(mp.log10(abs(order) + 1)) + 10):
         order = real(beta)
@@ -169,7 +169,7 @@ def _integral(
 def _live(exponent: Callable[[Any], Any], top: Any, floor: Any) -> list[tuple[Any, Any]]:
     """Return the parts of [-top, top] where the exponent, without a peak inside, is above floor."""
     low, high = -top, top
-    while high - low > mp.mpf(1) / 100:  # where a convex exponent is least
+    while high - low > mp.mpf(1) / 100:  # the minimum of a convex exponent
         left, right = (2 * low + high) / 3, (low + 2 * high) / 3
         low, high = (left, high) if exponent(left) > exponent(right) else (low, right)
     if exponent(low) > floor:
@@ -249,7 +249,7 @@ def exponential_pair(epsilon: Number) -> Pair:
 def randomized_response_pair(p: Number, choices: int = 2) -> Pair:
     """Randomized response: the true answer with probability p, each other equally likely.
 
-    A record left out answers as any other value would.
+    A missing record answers like one with any other value.
 
     >>> round(float(rdp(randomized_response_pair("0.5", 4), 2)), 12)
     0.63598876672
@@ -354,7 +354,7 @@ def discrete_gaussian_pair(sigma: Number, sensitivity: int = 1) -> Pair:
 
 
 def _lattice(sigma: Fraction, s: int, beta: float, work: int) -> Iterator[int]:
-    """Points whose terms e^{-x^2/(2 sigma^2)} e^{beta L} may matter.
+    """Yield the points whose terms e^{-x^2/(2 sigma^2)} e^{beta L} may matter.
 
     The logarithm of a term has the slope (beta p s - x)/sigma^2 with 0 < p < 1, so its peaks lie
     between 0 and beta s, and outside it falls at least as fast as a Gaussian.
@@ -487,13 +487,14 @@ def rdp_gumbel(shift: Number, alpha: Number, digits: int = 50) -> Any:
 def rdp_bounded_range(
     epsilon: Number, alpha: Number, q: Number = 1, direction: Direction = "remove", digits: int = 50
 ) -> Any:
-    r"""Largest divergence if the loss lies in an interval of length epsilon: exponential mechanism.
+    r"""Return the largest divergence of losses in an interval of length epsilon.
 
-    The extreme pairs have two losses, t and t - epsilon, 0 <= t <= epsilon (Dong, Durfee, Rogers
-    2020); the largest divergence is found by a search on a grid and then between its neighbours.
-    Without sampling, with :math:`E = e^{-\epsilon}` and :math:`u = e^t` the moment of such a pair
-    is :math:`u^{\alpha-1} (1 - E^\alpha - u (E - E^\alpha)) / (1 - E)`, largest at :math:`u =
-    (\alpha-1)(1 - E^\alpha)/(\alpha (E - E^\alpha))`, which gives
+    This bounds the exponential mechanism. The extreme pairs have two losses, t and t - epsilon, 0
+    <= t <= epsilon (Dong, Durfee, Rogers 2020); the largest divergence is found by a search on a
+    grid and then between its neighbours. Without sampling, with :math:`E = e^{-\epsilon}` and
+    :math:`u = e^t` the moment of such a pair is :math:`u^{\alpha-1} (1 - E^\alpha - u (E -
+    E^\alpha)) / (1 - E)`, largest at :math:`u = (\alpha-1)(1 - E^\alpha)/(\alpha (E - E^\alpha))`,
+    which gives
 
     .. math:: \log u + \frac{1}{\alpha-1} \log\frac{1 - E^\alpha}{\alpha (1 - E)}
 

@@ -30,7 +30,7 @@ from renyi.reference._numbers import (
     within,
 )
 
-MOST = 1_000_000  # evaluations of an integrand, about half a minute
+MOST = 1_000_000  # the most evaluations of an integrand, about half a minute
 Order = tuple[Fraction, ...]  # (alpha,), or (real part, imaginary part)
 
 
@@ -61,7 +61,7 @@ def _number(order: Order) -> Any:
 
 
 def log_a(q: Number, sigma: Number, alpha: Number, digits: int = 50, derivative: int = 0) -> Any:
-    r"""Logarithm of the alpha-th moment of the density ratio.
+    r"""Return the logarithm of the alpha-th moment of the density ratio.
 
     .. math:: \log A(\alpha) = \log \int \mu_0(z)
               \left(\frac{\mu(z)}{\mu_0(z)}\right)^{\alpha} dz, \quad
@@ -73,17 +73,16 @@ def log_a(q: Number, sigma: Number, alpha: Number, digits: int = 50, derivative:
         alpha: Order: real, <= 0 or >= 1, or complex. The logarithm of a complex moment is the
             principal one.
         digits: Relative accuracy of the result, in decimal digits.
-        derivative: 1: the first derivative in alpha, the tilted mean E[L e^{alpha L}]/E[e^{alpha
-            L}], at alpha = 1 the Kullback-Leibler divergence. 2: the second, the variance of L
-            under the tilted density.
+        derivative: With 1 the result is the first derivative in alpha, the tilted mean E[L e^{alpha
+            L}]/E[e^{alpha L}], at alpha = 1 the Kullback-Leibler divergence; with 2 it is the
+            second one, the variance of L under the tilted density.
 
     Returns:
         mpmath.mpf or mpmath.mpc.
 
     Raises:
-        ArithmeticError: Two evaluations did not agree to the digits asked for, or a complex order
-            makes the integrand turn so often that the moment is hopelessly small against A(Re
-            alpha).
+        ArithmeticError: Two evaluations did not agree to the requested digits, or a complex order
+            makes the integrand turn so often that the moment is far too small beside A(Re alpha).
 
     >>> import mpmath
     >>> mpmath.nstr(log_a(0.01, 1.0, 2), 16)
@@ -193,8 +192,8 @@ class Loss:
     def stretches(self, depth: Any) -> list[tuple[Any, Any]]:
         """Intervals outside which G lies more than ``depth`` below its largest value.
 
-        What is left out lies on monotone runs of G, below peak - depth, no longer than alpha/sigma
-        in all, and on Gaussian tails: its integral is below exp(peak - depth) (alpha/sigma + 2).
+        The rest lies on monotone runs of G, below peak - depth, no longer than alpha/sigma in all,
+        and on Gaussian tails: its integral is below exp(peak - depth) (alpha/sigma + 2).
         """
         points = self.peaks()
         floor = max(map(self.exponent, points)) - depth
@@ -222,11 +221,11 @@ class Loss:
         return start + sign * high
 
     def pieces(self, start: Any, end: Any, width: float, most: int) -> list[tuple[Any, Any]]:
-        """(middle, half length) of intervals on which the integrand is tame.
+        """Return (middle, half length) of intervals on which the integrand is smooth enough.
 
         The branch points of L are u0 +- i pi sigma, u0 +- 3 i pi sigma ...: near u0 a piece is
-        about sigma long, and longer with the distance; where G bends strongly it has the scale
-        of the bend, and a complex order turns by at most about 6 radians over it.
+        about sigma long, and longer with the distance; where G bends strongly it has the scale of
+        the bend, and the phase of a complex order turns by at most about 6 radians over a piece.
         """
         turn = abs(mp.im(self.alpha)) / self.sigma
         bend = abs(self.alpha) / self.sigma**2
@@ -259,7 +258,7 @@ def integrals(
 ) -> tuple[Any, list[Any]]:
     """Return (peak, [int weight_i(L(u)) exp(G(u) - peak) du / sqrt(2 pi)]) with ``work`` digits.
 
-    The variant changes every node: other pieces, other cuts.
+    The variant changes every node, by other pieces and other cuts.
     """
     largest = _largest_exponent(q, sigma, alpha)
     guard = int(mp.log10(largest)) + 10
@@ -314,7 +313,7 @@ def gauss_legendre(count: int, bits: int) -> list[tuple[Any, Any]]:
 
 
 def _largest_exponent(q: Fraction, sigma: Fraction, alpha: Sequence[Fraction]) -> Any:
-    """At least as large as any exponent that occurs, about alpha^2/sigma^2."""
+    """Return a bound of all exponents that occur, about alpha^2/sigma^2."""
     with mp.workprec(60):
         size = sum(abs(real(a)) for a in alpha) + 1
         return (size / real(sigma) + 1 / real(sigma) + 50) ** 2 - size * mp.log(real(q * (1 - q)))

@@ -38,18 +38,18 @@ class Place(NamedTuple):
     """The position of a sampler, replaced in one assignment: no interruption splits it."""
 
     drawn: int = 0
-    size: int = 0  # of the last batch
-    layout: Any = None  # where records are, of samplers that keep that for several batches
+    size: int = 0  # size of the last batch
+    layout: Any = None  # the places of records, for samplers that keep them for several batches
 
 
 class BatchSampler(ABC):
-    """Draws batches of indices, and says what a release on such a batch is to an accountant.
+    """Draws batches of indices, and states the mechanism of a release on such a batch.
 
     Iterating yields batches until ``steps`` have been drawn in all, without end if ``steps`` is
-    None; iterating again goes on from there. Threads may share a sampler. Once an optimiser has it,
-    its settings are fixed, and no other optimiser takes it. A draw that is interrupted counts as a
-    whole or not at all. A sampler is neither copied nor pickled, for both would draw the same
-    batches: it is resumed by `state_dict`.
+    None; iterating again continues from there. Threads may share a sampler. Once an optimiser has a
+    sampler, its settings are fixed, and no other optimiser takes it. An interrupted draw counts as
+    a whole or not at all. A sampler cannot be copied or pickled, as both copies would draw the same
+    batches: `state_dict` resumes it.
     """
 
     _kind: ClassVar[str]
@@ -75,7 +75,7 @@ class BatchSampler(ABC):
 
     @property
     def drawn(self) -> int:
-        """Batches drawn so far."""
+        """Number of batches drawn so far."""
         return self._place.drawn
 
     @property
@@ -84,7 +84,7 @@ class BatchSampler(ABC):
         return self._place[:2]
 
     def bind(self) -> None:
-        """Become the sampler of one optimiser for good."""
+        """Bind the sampler to one optimiser for good."""
         with self._lock:
             if self._bound:
                 raise ValueError(
@@ -125,11 +125,11 @@ class BatchSampler(ABC):
         """Return the state after the last batch, for `load_state_dict`.
 
         Args:
-            secrets: With them the state has an entry "secrets", never to be published: the bin of
-                every record in the middle of an epoch of `BallsInBinsSampler`, and what a
-                reproducible generator draws next. Without them it holds neither, and cannot be
-                loaded where there are any. The entry may be stored apart and put back before the
-                state is loaded.
+            secrets: Whether the state has an entry "secrets", which must not be published: the bin
+                of every record in the middle of an epoch of `BallsInBinsSampler`, and the next
+                draws of a reproducible generator. Without the entry the state cannot be loaded if
+                there are secrets. The entry may be stored separately and put back before the state
+                is loaded.
         """
         with self._lock:
             place = self._place
@@ -147,17 +147,16 @@ class BatchSampler(ABC):
         return {"drawn": place.drawn, "generator": generator, **self._secret_progress(place)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where `state_dict` was called.
+        """Continue from `state_dict`.
 
-        With a reproducible generator the batches are those that would have come; a secure one takes
-        a new key, so that no batch is drawn a second time. A sampler whose state was saved in the
-        middle of an epoch of `BallsInBinsSampler`, whose bins are used once, must not continue.
+        A reproducible generator continues with the same batches; a secure one takes a new key, so
+        that no batch is drawn a second time. A sampler whose state was saved in the middle of an
+        epoch of `BallsInBinsSampler`, whose bins are used once, must not continue.
 
         Raises:
             ValueError: If the state is that of another sampler, or incomplete, or lacks the secrets
                 it takes. Nothing is changed then.
-            RuntimeError: If an optimiser has the sampler, whose own `load_state_dict` restores
-                both.
+            RuntimeError: If an optimiser has the sampler; its own `load_state_dict` restores both.
         """
         if self._bound:
             raise RuntimeError(
@@ -166,7 +165,7 @@ class BatchSampler(ABC):
         self.load_in_owner(state)
 
     def load_in_owner(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state as `load_state_dict` does, for the optimiser that has the sampler."""
+        """Continue from a state like `load_state_dict`, for the optimiser that has the sampler."""
         settings, generator, drawn = entries_of(state, "sampler", "generator", "drawn")
         if settings != self._settings():
             raise ValueError(f"state must be that of {self._settings()}, got that of {settings}")
@@ -224,7 +223,7 @@ class BatchSampler(ABC):
 
 
 def times(mechanism: Mechanism, steps: int) -> Mechanism:
-    """Return a mechanism so many times."""
+    """Return a mechanism composed ``steps`` times."""
     count = count_of(steps, "steps")
     return mechanism if count == 1 else mechanism * count
 
@@ -253,8 +252,8 @@ class PoissonSampler(_OfRate):
     Args:
         population: Number of records, in [1, 2^53].
         sample_rate: In [0, 1].
-        batch_limit: The largest batch, at least 1: of larger samples a uniform subset is kept.
-            `pad_batch` fills batches up to it. Without it there is none.
+        batch_limit: The largest batch, at least 1: a uniform subset of a larger sample is kept.
+            `pad_batch` fills batches up to the limit. By default there is no limit.
         steps: Number of batches to iterate over; without end by default.
         generator (SecureGenerator or numpy.random.Generator): By default the process's own
             `SecureGenerator`.
@@ -284,9 +283,9 @@ class PoissonSampler(_OfRate):
         super().__init__(population, sample_rate, batch_limit, steps, generator)
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return a release ``steps`` times: `PoissonSampled`, or cut `TruncatedPoissonSampled`.
+        """Return ``steps`` releases: `PoissonSampled`, or `TruncatedPoissonSampled` with a limit.
 
-        The latter is of Gaussian noise.
+        The latter needs Gaussian noise.
         """
         if self.batch_limit is None:
             return times(PoissonSampled(base, self.sample_rate), steps)
@@ -366,7 +365,7 @@ class Groups:
 
 
 def _holding(count: int, least: type[np.unsignedinteger[Any]] = np.uint16) -> npt.DTypeLike:
-    """Return the type of the numbers below a count, for populations of which memory matters."""
+    """Return the smallest type for numbers below a count, to save memory."""
     if count <= 2**16 and least is np.uint16:
         return np.uint16
     return np.uint32 if count <= 2**32 else np.int64
@@ -397,16 +396,16 @@ class CyclicPoissonSampler(_OfRate):
 
     Each record is put into one of ``cycle_length`` groups, uniformly and independently of the
     others, when the first batch is drawn, and remains there: it can be in every
-    ``cycle_length``-th batch. The groups may be known. What a record is in are so many Poisson
-    samples, one a cycle, whether it is added, removed or replaced: where it goes moves no other.
+    ``cycle_length``-th batch. The groups may be known. A record is in one Poisson sample of each
+    cycle, whether it is added, removed or replaced: its group moves no other record.
 
     Args:
         population: Number of records, in [1, 2^53].
-        sample_rate: With which a record is taken when its group has its turn, in [0, 1].
+        sample_rate: Probability that a record is taken when its group has its turn, in [0, 1].
         cycle_length: Number of groups, at least 1.
-        batch_limit: The largest batch, at least 1: of larger samples a uniform subset is kept.
-            Groups are equal parts of a public number of records then, record i in group i modulo
-            ``cycle_length``, and guarantees are those of records that are replaced.
+        batch_limit: The largest batch, at least 1: a uniform subset of a larger sample is kept.
+            Groups are then equal parts of a public number of records, record i in group i modulo
+            ``cycle_length``, and guarantees are those for replaced records.
         steps, generator: As for `PoissonSampler`.
 
     Source: Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, arXiv 2306.08153.
@@ -444,7 +443,7 @@ class CyclicPoissonSampler(_OfRate):
         """Return a sampled release, once for every cycle that ``steps`` batches begin.
 
         It is `PoissonSampled`, with a batch limit the `renyi.MatrixMechanism` of independent noise
-        for each cycle, which holds for records that are replaced.
+        for each cycle, which holds for replaced records.
         """
         cycles = -(-count_of(steps, "steps") // self.cycle_length)
         if self.batch_limit is None:
@@ -496,8 +495,8 @@ class PaddedBatch(NamedTuple):
     """A batch of one shape, whatever its size.
 
     Attributes:
-        indices: Of the records, and then 0 as often as it takes: the gradient of record 0 once
-            more, where ``mask`` is False, must not count. `DPSGD.step` takes the mask.
+        indices: Indices of the records, padded with 0: the gradient of record 0 where ``mask`` is
+            False must not count. `DPSGD.step` takes the mask.
         mask: True for each record of the batch.
     """
 
@@ -506,11 +505,11 @@ class PaddedBatch(NamedTuple):
 
 
 def pad_batch(batch: Indices, size: int) -> PaddedBatch:
-    """Fill a batch up, so that code that is compiled for a shape need not be compiled again.
+    """Pad a batch to a fixed size, so that code that is compiled for a shape is compiled once.
 
     Args:
         batch: Indices of at most ``size`` records.
-        size: Public: the `batch_limit` of a plan for example.
+        size: A public number, such as the `batch_limit` of a plan.
 
     Raises:
         ValueError: If the batch is larger.
@@ -519,7 +518,7 @@ def pad_batch(batch: Indices, size: int) -> PaddedBatch:
     PaddedBatch(indices=array([5, 7, 0, 0]), mask=array([ True,  True, False, False]))
     """
     length = integer_of(size, "size", 0)
-    if len(batch) > length:  # how many there are is private
+    if len(batch) > length:  # the number is private
         raise ValueError(f"size must be at least that of the batch, got {size!r}")
     indices = np.zeros(length, np.int64)
     indices[: len(batch)] = batch

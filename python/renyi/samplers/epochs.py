@@ -1,4 +1,4 @@
-"""Epochs: every record in one batch of each, a random one or always the same."""
+"""Samplers of epochs: every record is in one batch of each, a random one or always the same."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _part(population: int, parts: int, number: int) -> slice:
 
 
 class ShuffledSampler(BatchSampler):
-    """Epochs of disjoint batches: the records in a new random order, cut into equal parts.
+    """Epochs of disjoint batches: equal parts of the records in a new random order.
 
     The sizes of an epoch's batches differ by at most one, and every record is in one of them.
     Shuffling hides nothing from an observer of all batches: an epoch costs one full release.
@@ -74,7 +74,7 @@ class ShuffledSampler(BatchSampler):
         return times(ShuffledBatches(base, self.batches), epochs)
 
     def _progress(self, layout: Indices | None) -> dict[str, Any]:
-        # Of an epoch under way; the accounting takes it as known.
+        # The order of an epoch under way; the accounting takes it as known.
         return {"order": np.empty(0, np.int64) if layout is None else layout.copy()}
 
     def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Indices | None:
@@ -109,7 +109,7 @@ class _Bins(NamedTuple):
 
     epoch: int
     groups: Groups
-    run: Run | None  # none with a reproducible generator, which repeats what it likes
+    run: Run | None  # None with a reproducible generator, which may repeat draws
 
 
 class BallsInBinsSampler(BatchSampler):
@@ -117,14 +117,15 @@ class BallsInBinsSampler(BatchSampler):
 
     Records are dealt anew for every epoch, unless bins are kept. Sizes of batches are random; they
     and the batches are secret, the number of batches is public. Bins are used once: in the middle
-    of their epochs no fork of the process goes on with them, and no second sampler from a state.
+    of their epochs neither a fork of the process nor a second sampler loaded from a state can
+    continue with them.
 
     Args:
         population: Number of records, in [1, 2^53].
         batches: Batches to an epoch, at least 1.
         epochs: Number of epochs to iterate over; without end by default.
-        kept: Whether all epochs have the bins of the first: `FixedAllocation`, and what correlated
-            noise needs (`renyi.matrix.BallsInBins`).
+        kept: Whether all epochs have the bins of the first: this is `FixedAllocation`, and
+            correlated noise needs it (`renyi.matrix.BallsInBins`).
         generator: As for `PoissonSampler`.
 
     Source: Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang 2024, arXiv
@@ -155,7 +156,7 @@ class BallsInBinsSampler(BatchSampler):
             raise TypeError(f"kept must be True or False, got {kept!r}")
         self.kept = bool(kept)
         self.steps = None if epochs is None else count_of(epochs, "epochs") * self.batches
-        self._loading: Run | None = None  # one for all loads: an interrupted one may be repeated
+        self._loading: Run | None = None  # one for all loads: an interrupted load may be repeated
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
         """Return `RandomAllocation` for every epoch that ``steps`` begin, or `FixedAllocation`."""
@@ -165,7 +166,7 @@ class BallsInBinsSampler(BatchSampler):
         return times(RandomAllocation(base, self.batches), epochs)
 
     def _place_of(self, drawn: int) -> tuple[int, int]:
-        """Return the dealing that the next batch is of, and the bin whose turn it is."""
+        """Return the dealing of the next batch, and the bin whose turn it is."""
         epoch, turn = divmod(drawn, self.batches)
         return (0, turn) if self.kept else (epoch, turn)
 
@@ -224,7 +225,7 @@ class BallsInBinsSampler(BatchSampler):
 class FixedOrderSampler(BatchSampler):
     """The records as they come, cut into equal batches, and the same ones in every epoch.
 
-    Nothing is random, so that nothing is hidden: this is for correlated noise, and for streams.
+    Nothing is random, so sampling hides nothing: this is for correlated noise and for streams.
     Steps of a record are ``batches`` apart. The sizes of batches differ by at most one.
 
     Args:
@@ -260,18 +261,19 @@ def _independent(base: Mechanism, steps: int, scheme: Participation) -> Mechanis
 
 
 class MinSeparationSampler(BatchSampler):
-    """A uniform sample of the records that have rested, the steps of a record some steps apart.
+    """A uniform sample of the records that were in none of the last ``separation - 1`` batches.
 
     Batches may be known: this is for correlated noise where devices or users are asked in random
-    order, and `renyi.matrix.MinSeparation` what it produces, whatever is drawn. A batch takes time
-    in proportion to the population.
+    order. Any draw fulfils `renyi.matrix.MinSeparation`. A batch takes time in proportion to the
+    population.
 
     Args:
         population: Number of records, at least ``batch_size * separation``.
         batch_size: At least 1. Where records have had all their participations, there may be fewer
             to draw from in the end.
         separation: Steps i < j of a record have j - i >= separation; at least 1.
-        participations: The most batches that a record is in, at least 1; by default any number.
+        participations: The largest number of batches that a record is in, at least 1; by default
+            any number.
         steps, generator: As for `PoissonSampler`.
 
     >>> sampler = MinSeparationSampler(12, 2, 5, participations=1, steps=8)
@@ -334,7 +336,7 @@ class MinSeparationSampler(BatchSampler):
         if not drawn:
             return None
         last, used = (array.astype(np.int64) for array in found)
-        most = -(-last // self.separation)  # batches up to the last one, so far apart
+        most = -(-last // self.separation)  # the most batches of a record up to the last one
         if self.participations is not None:
             most = np.minimum(most, self.participations)
         batches = np.bincount(last)[1:]
@@ -351,7 +353,7 @@ class MinSeparationSampler(BatchSampler):
 
 
 class _Turns(NamedTuple):
-    """The last batch of each record, 0 before the first, and in how many it has been."""
+    """The last batch of each record, 0 before the first, and its number of batches."""
 
     last: Indices
     used: Indices

@@ -1,4 +1,4 @@
-"""Users, each with rows of their own or shared ones, who are the unit of a guarantee."""
+"""Users as the unit of a guarantee, with rows of their own or shared rows."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable
@@ -15,7 +15,7 @@ from renyi.samplers.basic import Indices
 def bound_contributions(
     owners: Iterable[Hashable | Iterable[Hashable]], most: int
 ) -> npt.NDArray[np.int64]:
-    """Return the indices, ascending, of examples to keep so that nobody owns more than ``most``.
+    """Return the ascending indices of examples to keep so that nobody owns more than ``most``.
 
     Greedy: examples of fewer owners first, then in the order given; an example is kept if none of
     its owners has ``most`` already. Nothing is random, and equal input gives equal output.
@@ -30,9 +30,9 @@ def bound_contributions(
 
     A guarantee with ``records_per_user=most`` is for the data that is kept: with a user or without
     the at most ``most`` examples that are kept and that the user owns, all others being the same.
-    Which examples are kept depends on who owns what, for without a user those of co-owners might
-    have been kept. So ownership has to be public or fixed before; where it is not, and every user
-    has one owner only, the choice for one user depends on no other.
+    The choice depends on who owns what, as without a user those of co-owners might have been kept.
+    So ownership has to be public or fixed before; where it is not, and every user has one owner
+    only, the choice for one user depends on no other.
 
     >>> bound_contributions(["ann", "bob", "ann", ["ann", "bob"], ["bob", "eve"]], 2).tolist()
     [0, 1, 2, 4]
@@ -60,7 +60,7 @@ class UserBatch:
     """The rows of the users of a batch, one user after the other.
 
     Attributes:
-        rows: Indices of their rows.
+        rows: Indices of the rows of the users.
     """
 
     def __init__(self, rows: Indices, sizes: Indices) -> None:
@@ -73,8 +73,8 @@ class UserBatch:
         Args:
             grads (array or list of arrays): A row for each of ``rows``, in their order, which
                 depends on the data of its user only.
-            how ({"mean", "sum"}): What is made of the gradients of a user, before `DPSGD.step`
-                clips it. The mean lets users with many rows count as much as others.
+            how ({"mean", "sum"}): How the gradients of a user are combined, before `DPSGD.step`
+                clips the result. The mean lets users with many rows count as much as others.
 
         Returns:
             float64, with a row for each user of the batch: for `DPSGD.step`. A user without rows
@@ -107,7 +107,7 @@ class UserRows:
     """The rows of each user, for plans whose records are users.
 
     The plan's ``population`` is the number of users, its ``batch_size`` one of users, and its
-    sampler draws users. What it guarantees, it guarantees for all rows of a user together.
+    sampler draws users. Its guarantee is for all rows of a user together.
 
     Args:
         user_of: The user of each row: integers or strings.

@@ -19,10 +19,10 @@ Ahead = Callable[[int], list[tuple[Mechanism, int]]]
 
 
 class Budget:
-    """An (epsilon, delta) that releases, of mechanisms fixed beforehand, must not exceed.
+    """An (epsilon, delta) that the releases of mechanisms fixed beforehand must not exceed.
 
-    When to stop follows from the mechanisms alone and not from what was released, so accounting as
-    for a run of fixed length is right. The accountant may hold other mechanisms, and get more.
+    The time to stop follows from the mechanisms alone, not from the outputs, so accounting as for a
+    run of fixed length is right. The accountant may hold other mechanisms, also later ones.
     """
 
     def __init__(self, budget: Any, accountant: PLDAccountant | RDPAccountant) -> None:
@@ -45,12 +45,13 @@ class Budget:
     ) -> None:
         """Record releases, or raise `BudgetExceededError` if they do not fit.
 
-        The accountant is locked between the check and the end.
+        The accountant is locked from the check to the end.
 
         Args:
             ahead: Returns the next releases up to a number, as mechanisms with their counts.
             count: Number of releases to record.
-            planned: Number of releases that are expected: one query answers for all, if they fit.
+            planned: Number of releases that are expected: one query covers all of them, if they
+                fit.
             position, after: The step of the run before and after, as far as the next releases
                 depend on it.
             before: Called between check and record; after an error in it nothing has changed.
@@ -99,24 +100,24 @@ Charge = Callable[..., object]
 
 
 class Charges:
-    """Charges the releases of a run elsewhere, each in the name of the run and with a number.
+    """Charges each release of a run elsewhere, in the name of the run and with a number.
 
-    The number is that of the earlier charges in this name; any other number is refused. Of several
-    continuations of one state only the first can charge. Therefore each charges before its first
-    step, with no uses if none are due.
+    The number counts the earlier charges in this name; any other number is refused. If several runs
+    continue one state, only the first can charge. Therefore each charges before its first step,
+    with no uses if none are due.
     """
 
     def __init__(self, charge: Any) -> None:
         if charge is not None and not callable(charge):
             raise TypeError(f"charge must be called with a mechanism and a count, got {charge!r}")
         self._charge = charge
-        # Several after an interruption, when the last charge may or may not be recorded.
+        # Several numbers after an interruption, when the last charge may or may not be recorded.
         self._numbers: tuple[int, ...] = (0,)
         self._shared = False  # whether others may have the state
         self._anew = False  # whether the release under way was charged to another branch
 
     def pay(self, mechanism: Mechanism, count: int, run: str) -> None:
-        """Charge uses that are due, or raise what is raised where they are not recorded."""
+        """Charge the uses that are due, or raise the error by which they are not recorded."""
         count = max(count, 1) if self._anew else count
         if self._charge is None or not (count or self._shared):
             return
@@ -148,7 +149,7 @@ class Charges:
         return {"numbers": list(self._numbers), "anew": self._anew}
 
     def checked(self, state: Any, *, branch: bool) -> tuple[tuple[int, ...], bool]:
-        """Return the contents of a state; a branch begins a name of its own."""
+        """Return the contents of a state; a branch begins a run with its own name."""
         numbers, anew = entries_of(state, "numbers", "anew")
         if not isinstance(numbers, list | tuple) or not numbers or not isinstance(anew, bool):
             raise ValueError("state must hold numbers of charges and whether they begin anew")
@@ -162,10 +163,10 @@ class Charges:
 
 
 class Ledger:
-    """Records the releases of a plan, once for as many steps as each stands for.
+    """Records the releases of a plan; each stands for one or more steps.
 
     Attributes:
-        accountant (PLDAccountant or RDPAccountant): Where releases are recorded.
+        accountant (PLDAccountant or RDPAccountant): The accountant that records the releases.
         interrupted (int): Steps that were recorded and not finished. Each may have released
             something and may have consumed a batch, so one more release is recorded for each.
     """
@@ -271,8 +272,8 @@ class Ledger:
         """Record the releases of the step after ``steps`` that are not recorded yet.
 
         Raises:
-            BudgetExceededError: If it does not fit. Nothing is recorded then, nor if the charge is
-                refused.
+            BudgetExceededError: If the releases do not fit. Nothing is recorded then, nor if the
+                charge is refused.
         """
         count, piece = self._due(steps), self._piece(steps)
         mechanism = self._mechanisms[piece]
@@ -293,7 +294,7 @@ class Ledger:
         self._recorded[piece] += count
 
     def begin(self, steps: int) -> None:
-        """Count a step that was recorded as interrupted until `finish`, and its batch as used."""
+        """Count a recorded step as interrupted until `finish`, and its batch as used."""
         self.interrupted += 1
         self._used = self._current
         self._run.begin(steps + self.interrupted)
@@ -335,7 +336,7 @@ class Ledger:
 
         ``restore`` restores the rest. After an error nothing has changed. After an interruption the
         state may be loaded again, and releases may then be recorded twice: the count of recorded
-        releases is the last to change, so that no step is free.
+        releases changes last, so that no step is left unrecorded.
         """
         run, recorded, interrupted = self._checked(state)
         charged = self._charges.checked(state["charged"], branch=branch)

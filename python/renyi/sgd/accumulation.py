@@ -1,4 +1,4 @@
-"""Clipped sums of parts added up, and of the gradients of a function of one example."""
+"""Clipped sums of batches in parts, and of the gradients of a function of one example."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from renyi.sgd.sums import (
 class ClipAccumulator:
     """The clipped sum of a batch that comes in parts.
 
-    Add the parts, then `take` the sum: it is handed out once, and what is added later belongs to
-    the next batch. A record must be in one part only. An empty batch has the sum zero. A batch has
-    at most 2^24 rows, but on a grid; the sum is the same however it is cut in parts.
+    Add the parts, then `take` the sum: it is returned once, and parts added later belong to the
+    next batch. A record must be in one part only. An empty batch has the sum zero. Without a grid a
+    batch has at most 2^24 rows. The sum does not depend on how a batch is cut in parts.
 
     Args:
-        shapes: Shape of a row: of the parameters, that is; a list where the gradients are lists.
+        shapes: Shape of a row, which is that of the parameters; a list where the gradients are
+            lists.
         max_grad_norm: As for `clip_and_sum`.
         clipping, stability, adjacency, threads, nonfinite: As for `clip_and_sum`. With
             ``nonfinite="raise"`` a part is added as a whole or not at all.
-        dtype: Of the sum: float64, or float32 as for `clip_and_sum`. Not with a grid.
-        grid: To which every clipped row is rounded; the sum is then of integers, in spacings, and
-            the same however a batch is cut in parts. The spacing is at least 2^-32 of the clipping
-            norm.
+        dtype: The dtype of the sum: float64, or float32 as for `clip_and_sum`. Not with a grid.
+        grid: The `Grid` that every clipped row is rounded to. The sum then consists of integers, in
+            spacings. The spacing is at least 2^-32 of the clipping norm.
 
     >>> parts = ClipAccumulator((2,), max_grad_norm=1.0)
     >>> parts.add(np.array([[3.0, 4.0]])).add(np.array([[0.0, 0.5], [0.0, 0.0]]))
@@ -80,7 +80,7 @@ class ClipAccumulator:
         self._clipping: Clipping = clipping
         self._stability = stability
         self._adjacency = adjacency_of(adjacency)
-        threads_of(threads)  # raises if it is none
+        threads_of(threads)  # raises if it is no number of threads
         self._threads = threads
         self._nonfinite = one_of(nonfinite, "nonfinite", NONFINITE)
         self._names_before: frozenset[int] = frozenset()  # of the sums in the last batch
@@ -89,7 +89,7 @@ class ClipAccumulator:
 
     @property
     def max_grad_norm(self) -> tuple[float, ...]:
-        """The bound, or those of the arrays; another may be set between batches."""
+        """The bound, or the bounds of the arrays; another may be set between batches."""
         return self._rule.bounds
 
     @max_grad_norm.setter
@@ -129,10 +129,11 @@ class ClipAccumulator:
                 in the same way elsewhere.
 
         Raises:
-            TypeError, ValueError: If shapes or dtypes are not those of this sum, or a `ClippedSum`
-                was clipped otherwise or has been added before, to this batch or the last one.
-            RuntimeError: After an interruption while a part was added, a time-out say, until
-                `discard`: how much of it is in the sum is not known.
+            TypeError, ValueError: If shapes or dtypes differ from those of this sum, or a
+                `ClippedSum` was clipped in another way or has been added before, to this batch or
+                the last one.
+            RuntimeError: After an interruption while a part was added, such as a time-out, until
+                `discard`: the sum may hold some of the part.
         """
         part = self.checked(grads)
         try:
@@ -289,31 +290,32 @@ def clipped_grad(
     """Return a function of parameters and a batch: the sum of the clipped gradients.
 
     Args:
-        function (callable): Of the parameters, an array or a list of arrays, and then of one
-            example, an entry of each array of the batch. With "jax" and "torch" the loss, a number;
-            with "numpy" its gradient, like the parameters.
-        max_grad_norm (float or sequence of float): As for `clip_and_sum`; that of the plan.
-        library ({"numpy", "jax", "torch"}): Whose arrays the function takes, on the CPU. It is
-            imported only if it is named, and has gradients of all examples at once by its own
-            ``vmap``; "numpy" takes one after the other.
-        chunk: Examples at once, which bounds the memory; the sum does not depend on it. By default
-            as many as have gradients of 64 MiB. JAX compiles for this number, once.
+        function (callable): It takes the parameters, an array or a list of arrays, and then one
+            example, an entry of each array of the batch. With "jax" and "torch" it returns the
+            loss, a number; with "numpy" the gradient of the loss, shaped like the parameters.
+        max_grad_norm (float or sequence of float): As for `clip_and_sum`, and equal to that of the
+            plan.
+        library ({"numpy", "jax", "torch"}): The library whose arrays the function takes, on the
+            CPU. It is imported only if it is named, and computes the gradients of all examples at
+            once by its own ``vmap``; "numpy" takes one example after the other.
+        chunk: Number of examples at once, which bounds the memory; the sum does not depend on it.
+            By default their gradients take 64 MiB. JAX compiles for this number, once.
         clipping, stability, adjacency, grid, threads, nonfinite: As for `ClipAccumulator`;
             ``adjacency`` is that of the plan.
 
     Returns:
-        Of the parameters, those of `DPSGD` or of the library, and of the arrays of a batch, with an
-        entry for each example along the first axis: ``x[batch], y[batch]``; there may be none.
-        ``max_grad_norm=optimizer.max_grad_norm`` replaces a norm that moves. It returns a
-        `ClippedSum`, for `DPSGD.step`.
+        A function of the parameters, those of `DPSGD` or of the library, and of the arrays of a
+        batch, with an entry for each example along the first axis: ``x[batch], y[batch]``. A batch
+        may be empty. The keyword ``max_grad_norm=optimizer.max_grad_norm`` replaces the norm where
+        it moves. The function returns a `ClippedSum`, for `DPSGD.step`.
 
     Raises:
         ImportError: If the library is not installed.
 
-    Where a library takes several examples at once, what else is in the chunk may change the last
-    bits of a gradient, for products of matrices round as their shapes will have it. The guarantee
-    is for gradients that depend on one record: to the last bit they do with ``chunk=1``, and with
-    "numpy".
+    Where a library takes several examples at once, the other examples of the chunk may change the
+    last bits of a gradient, as the rounding of matrix products depends on their shapes. The
+    guarantee is for gradients that depend on one record only: with ``chunk=1`` and with "numpy"
+    they do so to the last bit.
 
     >>> def gradient(w, x, y):  # of (w x - y)^2 / 2
     ...     return (w @ x - y) * x
@@ -386,7 +388,7 @@ def _by_jax(loss: Callable[..., Any]) -> PerExample:
 
 
 def _filled(array: Any, count: int) -> Any:
-    """Repeat the first example up to so many, whose gradients are not used: one shape, one code."""
+    """Pad with copies of the first example, to compile one shape; their gradients are not used."""
     missing = count - len(array)
     return np.concatenate([array, np.repeat(array[:1], missing, axis=0)]) if missing else array
 

@@ -16,18 +16,18 @@ class QuantileClipNorm:
     r"""A clipping norm that moves to a quantile of the norms of the gradients.
 
     After each step the norm is multiplied by :math:`\exp(-\eta (\tilde b - \gamma))`, where
-    :math:`\tilde b` is the fraction of unclipped rows, with noise, and :math:`\gamma` the fraction
-    that is wanted (Andrew, Thakkar, McMahan, Ramaswamy 2021, Differentially Private Learning with
+    :math:`\tilde b` is the fraction of unclipped rows, with noise, and :math:`\gamma` is the target
+    fraction (Andrew, Thakkar, McMahan, Ramaswamy 2021, Differentially Private Learning with
     Adaptive Clipping). The fraction is relative to a public expected batch size.
 
-    The noised count is released: it is to be charged with the sum, see `sum_noise_multiplier`, or
-    by itself as `mechanism`. Adding or removing a record changes it by 1/2, replacing one by
-    another by 1; so does replacing one by a row of zeros, the neighbour of "zero_out": there half
-    of ``count_noise`` is what counts.
+    The noised count is released: charge it with the sum, see `sum_noise_multiplier`, or by itself
+    as `mechanism`. Adding or removing a record changes the count by 1/2, replacing a record by
+    another or by a row of zeros changes it by 1; the latter is the neighbour of "zero_out", for
+    which half of ``count_noise`` is accounted.
 
     Args:
-        initial: The norm to begin with, in [2^-96, 2^96], where it also remains.
-        expected_batch_size: Public: sample rate times population, for instance. Positive.
+        initial: The first norm, in [2^-96, 2^96]; later norms stay in this range.
+        expected_batch_size: A public number, such as sample rate times population. Positive.
         target_quantile: :math:`\gamma` in [0, 1].
         learning_rate: :math:`\eta`, positive.
         count_noise: Standard deviation of the noise of the count; by default a 20th of the expected
@@ -73,7 +73,7 @@ class QuantileClipNorm:
     def sum_noise_multiplier(
         self, noise_multiplier: float, adjacency: Adjacency = "add_remove"
     ) -> float:
-        r"""Return the noise multiplier of the sum with which the noised count goes, rounded up.
+        r"""Return the noise multiplier of a sum released with the noised count, rounded up.
 
         Both are one Gaussian mechanism with the multiplier :math:`z` of
 
@@ -81,10 +81,10 @@ class QuantileClipNorm:
 
         since the count of :math:`b_i - 1/2` has the sensitivity 1/2, and :math:`\sigma_b` is
         ``count_noise``, or half of it with "zero_out" (Andrew et al. 2021, Theorem 1). With Poisson
-        sampling it is this one mechanism that is sampled: never two that are sampled independently.
+        sampling this one mechanism is sampled, not two independently.
 
         Args:
-            noise_multiplier: :math:`z`, what the accountant is told.
+            noise_multiplier: :math:`z`, the multiplier that the accountant gets.
             adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
         Raises:
@@ -107,7 +107,7 @@ class QuantileClipNorm:
     def joint_noise_multiplier(
         self, sum_multiplier: float, adjacency: Adjacency = "add_remove"
     ) -> float:
-        """Return that of sum and count together, for the accountant, rounded down: the inverse.
+        """Return the multiplier of sum and count together, for the accountant, rounded down.
 
         >>> norm = QuantileClipNorm(1.0, expected_batch_size=100)
         >>> round(norm.joint_noise_multiplier(1.005037815259), 9)
@@ -125,8 +125,8 @@ class QuantileClipNorm:
         """Sum of +1/2 for each unclipped row and -1/2 for each other, before noise.
 
         Args:
-            clipped: Of flat clipping at `value`. Adding or removing a record changes the count by
-                1/2.
+            clipped: The sum of rows clipped with "flat" at `value`. Adding or removing a record
+                changes the count by 1/2.
         """
         if clipped.clipping != "flat" or clipped.max_grad_norm != (self._value,):
             raise ValueError(
@@ -173,7 +173,7 @@ class QuantileClipNorm:
         self._value = self.checked(state)
 
     def checked(self, state: Any) -> float:
-        """Return the norm that a state holds, or raise `ValueError` if its settings are others."""
+        """Return the norm of a state, or raise `ValueError` if its settings differ from these."""
         if not isinstance(state, Mapping):
             raise ValueError(f"state must be a mapping, got {state!r}")
         settings = {name: state.get(name) for name in self._settings()}

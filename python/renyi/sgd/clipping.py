@@ -1,16 +1,17 @@
 """Norms of per-sample gradients, and sums of clipped ones, at the speed of memory.
 
-An array is (B, ...) with a row for each sample; a list of arrays is one row of all of them
-together. float16, bfloat16, float32 and float64, of NumPy, ml_dtypes, PyTorch or JAX on the CPU
-and of any strides, are read where they are: once where a few rows fit in a cache, twice
-otherwise, and nothing of their size is ever allocated. Each number is taken as it is, exactly;
-what is computed is computed in double precision, whatever the dtype of the rows, and so is the
-sum unless float32 is asked for.
+An array has the shape (B, ...) with a row for each sample; in a list of arrays, row i of all of
+them together is one row. Arrays of float16, bfloat16, float32 and float64, of NumPy, ml_dtypes,
+PyTorch or JAX on the CPU and of any strides, are read in place: once where a few rows fit in a
+cache, twice otherwise. No copy of their size is allocated. Each number is read exactly; all
+arithmetic is in double precision, whatever the dtype of the rows, and so is the sum unless float32
+is asked for.
 
 A clipped row's norm is at most `max_grad_norm` in real arithmetic: factors are rounded down, the
 rounding of products included. Sums in double precision are exact, see `clip_and_sum`. In single
-precision every addition rounds, which a record can change as well (Casacuberta, Shoemate, Vadhan,
-Wagaman 2022, arXiv 2207.10635), by as much as the norm itself where thousands of rows are summed.
+precision every addition rounds, and a record can change the rounding as well (Casacuberta,
+Shoemate, Vadhan, Wagaman 2022, arXiv 2207.10635), by as much as the norm itself where thousands of
+rows are summed.
 
 The sum is not divided by anything: the number of rows is private under Poisson sampling. Divide
 by a public constant, after the noise.
@@ -61,7 +62,7 @@ def per_sample_norms(
     Args:
         grads (array or list of arrays): One array (B, ...), or several whose joint norm is taken.
         per_layer: A norm for each array instead: the result is (B, arrays).
-        out: Where to put the norms.
+        out: Array for the norms.
         threads: By default all processors, or one for less than 8 MiB. The result does not depend
             on it.
 
@@ -106,24 +107,24 @@ def clip_and_sum(
             `ClipGroups`: the same for some arrays together, then for others. "automatic": every row
             is multiplied by C / (N + stability) (Bu et al. 2022, with :math:`\gamma` for
             ``stability``).
-        stability: Of automatic clipping, in [0, 2^96].
+        stability: The stability constant of automatic clipping, in [0, 2^96].
         adjacency ({"add_remove", "replace_one", "zero_out"}): Neighbours that
             `ClippedSum.sensitivity` is for.
-        dtype: Of the sum: float64, which is exact, or float32 where no guarantee rests on it, see
-            `ClippedSum`. By default that of ``out``, and without it float64.
-        out: Where to put the sum.
-        norms_out: Where to put the norms before clipping, (B,) or with "per_layer" (B, arrays),
-            with `ClipGroups` (B, groups). Private.
+        dtype: The dtype of the sum: float64, which is exact, or float32 where no guarantee rests on
+            the sum, see `ClippedSum`. By default that of ``out``, and without ``out`` float64.
+        out: Array for the sum.
+        norms_out: Array for the norms before clipping, (B,) or with "per_layer" (B, arrays), with
+            `ClipGroups` (B, groups). The norms are private.
         threads: By default all processors, or one for less than 8 MiB. The sum is the same, bit for
             bit, for any number.
         nonfinite ({"zero", "raise"}): A row with NaN or infinity contributes zero and is counted;
-            an error would tell the world about a record. "raise" is for debugging without private
+            an error would reveal something about a record. "raise" is for debugging without private
             data: it reads the rows once more.
 
     For a sum in double precision every entry of a clipped row is rounded to a multiple of g, the
-    power of two between 2^-29 and 2^-28 of the bound; the factor is so much smaller that the row's
-    norm stays below the bound nevertheless. Sums of up to 2^24 such rows are doubles: no addition
-    rounds, and batches that differ in a record have sums that differ by its row, exactly.
+    power of two between 2^-29 and 2^-28 of the bound; the factor is small enough that the row's
+    norm still stays below the bound. Sums of up to 2^24 such rows are doubles: no addition rounds,
+    and batches that differ in a record have sums that differ by its row, exactly.
 
     >>> clipped = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0)
     >>> clipped.sum.round(6)
@@ -186,9 +187,9 @@ class ClippedAverage:
     """A clipped average, before noise.
 
     Attributes:
-        average: As the gradients were given.
-        sensitivity: How far the averages of any two batches are apart, in the Euclidean norm.
-        private: Norms of the rows: not for publication. No row is clipped by itself.
+        average: An array, or a list of arrays where the gradients were a list.
+        sensitivity: The largest Euclidean distance between the averages of any two batches.
+        private: Norms of the rows, not for publication. No row is clipped by itself.
     """
 
     average: Arrays
@@ -199,15 +200,15 @@ class ClippedAverage:
 def average_clipped_at_half(
     grads: Any, max_change: float, *, dtype: npt.DTypeLike = np.float64, threads: int | None = None
 ) -> ClippedAverage:
-    r"""Average the rows, those that are not finite as zero; clip that at half of ``max_change``.
+    r"""Average the rows (not finite ones as zero), and clip the average at half of ``max_change``.
 
     .. math:: \operatorname{clip}_{C/2}\Bigl(\frac{1}{B} \sum_i g_i\Bigr), \qquad
               \operatorname{clip}_c(y) = y / \max(1, \lVert y \rVert / c)
 
-    Any two batches whatever, of any sizes, give results at most :math:`C` apart: that is the
-    sensitivity for every kind of neighbours, and the noise is a multiple of it. It is the
-    convention of analyses of noisy gradient descent that look at a step as a whole. One record may
-    use up all of it, so the noise does not become small beside the gradient of a large batch: for
+    Any two batches, of any sizes, give results at most :math:`C` apart: :math:`C` is the
+    sensitivity for every kind of neighbours, and the noise is a multiple of it. Analyses of noisy
+    gradient descent that look at a step as a whole use this convention. One record may use up all
+    of the sensitivity, so the noise does not become small beside the gradient of a large batch: for
     training use `clip_and_sum`, which bounds each record.
 
     Args:

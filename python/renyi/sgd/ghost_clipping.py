@@ -1,20 +1,21 @@
 r"""Clipping by layers, without a gradient for each sample and array at once.
 
-Sample i of a linear layer has the gradient :math:`A_i^T G_i` of its weights, with the activations
-A_i (T, inputs) that entered the layer and the gradients G_i (T, outputs) of the sample's own loss
-with respect to what left it; T = 1 without a time axis. Its norm needs inner products of rows only,
+Sample i of a linear layer has the gradient :math:`A_i^T G_i` of its weights. A_i (T, inputs) are
+the activations that entered the layer, G_i (T, outputs) the gradients of the sample's own loss with
+respect to the outputs of the layer; T = 1 without a time axis. The norm needs inner products of
+rows only,
 
 .. math:: \lVert A_i^T G_i \rVert^2 = \sum_{s,t} (A_i A_i^T)_{st} (G_i G_i^T)_{st}
 
 (Goodfellow 2015; Li, Tramèr, Liang, Hashimoto 2022), and the clipped sum is one matrix product.
-Where T is large it takes less to make the gradients of a few samples, measure them, and add them
-while they are there (Bu, Mao, Xu 2022 choose by layer, too); so it is for whatever is not a
-product. Embeddings look up the rows of their table that a sample touches.
+Where T is large it takes less time to compute the gradients of a few samples, their norms and their
+sum (Bu, Mao, Xu 2022 choose by layer, too); layers without such a product do the same. Embeddings
+look up the rows of their table that a sample touches.
 
-Norms are rounded up, by a bound of the rounding of any order of summation, and so the factors
-down: every clipped gradient has a norm of at most `max_grad_norm` in real arithmetic. Gradients
-that were made are rounded to a lattice and added exactly, as by `clip_and_sum`; what the products
-over many samples can round is bounded, and gradients clipped at so much less.
+Norms are rounded up, by a bound of the rounding of any order of summation, and factors down: every
+clipped gradient has a norm of at most `max_grad_norm` in real arithmetic. Gradients that were
+computed are rounded to a lattice and added exactly, as by `clip_and_sum`. The rounding of products
+over many samples is bounded, and gradients are clipped at a norm smaller by this bound.
 """
 
 import math
@@ -47,15 +48,15 @@ _SPREAD = 1024.0
 class Group:
     r"""Arrays of parameters that are clipped together.
 
-    With w the factors and N, P what `RecordNorms` says of a record: gradients that are made, D
-    entries, are multiplied and rounded to the lattice of spacing g as in clipping.hpp, which
-    adds g/2 sqrt(D) to their norm at most. For products a part `2 MOST_ROUNDING` of the bound is
-    kept for rounding that is neither due to one record nor equal in neighbouring batches, see
-    `rounding_of`; it is that small for w P <= _SPREAD C.
+    Let w be the factors and N, P the bounds of `RecordNorms` for a record. Gradients that are
+    computed, of D entries, are multiplied and rounded to the lattice of spacing g as in
+    clipping.hpp, which adds g/2 sqrt(D) to their norm at most. For products a part `2
+    MOST_ROUNDING` of the bound is kept for rounding that is neither due to one record nor equal in
+    neighbouring batches, see `rounding_of`; it is that small for w P <= _SPREAD C.
     """
 
     def __init__(self, bound: float, arrays: Sequence[tuple[tuple[int, ...], bool]]) -> None:
-        """Take the shape of each array, and whether it is by products."""
+        """Take the shape of each array, and whether its sum is a product over many samples."""
         self.bound = bound
         self.spacing = sum_spacing(bound)
         made = sum(math.prod(shape) for shape, product in arrays if not product)
@@ -86,8 +87,9 @@ def rounding_of(works: Sequence[Work], groups: Sequence[Group]) -> float:
     at most for the parts, are within (n + B + 4) u / (1 - ...) \sum_i w_i P_i of the exact sum, and
     w_i P_i <= _SPREAD C; with T = 1 it is w_i N_i <= C. Over several layers by Minkowski's
     inequality. Rounding D entries to the lattice moves the sum by g/2 sqrt(D) at most. Other arrays
-    are added exactly. Neighbours, and the parts that their batches are cut in, may differ in all of
-    that: so their sums do by C if it comes to `MOST_ROUNDING` in all parts of each.
+    are added exactly. Neighbours, and the parts of their batches, may differ in all of this
+    rounding: their sums still differ by C at most if the rounding is at most `MOST_ROUNDING` in all
+    parts of each.
     """
     used = [work for work in works if any(work.by_products)]
     if not used or not used[0].count:
@@ -144,29 +146,30 @@ def ghost_clip_and_sum(
     Args:
         layers: `LinearLayer`, `ConvLayer`, `EmbeddingLayer`, `NormLayer`, `BiasLayer` or
             `LoRALayer`, with the same number of samples; a plain (activations, output_gradients) is
-            a linear one. Each array of parameters in one layer only. Where products over all
-            samples are made (linear layers and convolutions over few times) at most a million
+            a linear one. Each array of parameters belongs to one layer only. Where products over
+            all samples are made (linear layers and convolutions over few times) at most a million
             samples, or with a time axis so few that their square times its length is at most 2^31.
         max_grad_norm (float or sequence of float): The bound, in [2^-96, 2^96]; with "per_layer" as
-            for `clip_and_sum`. Where there are such products a part of 1/1024 of it is left for
+            for `clip_and_sum`. Where there are such products, 1/1024 of the bound is kept for
             rounding.
         clipping ({"flat", "per_layer"} or ClipGroups): The joint norm of all arrays of parameters,
             each by itself, or by groups.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Neighbours that
             `ClippedSum.sensitivity` is for.
-        dtype: Of the sum: float64, or float32 where no guarantee rests on it, see `ClippedSum`.
-        threads: Of what is done here, by default all processors, or one for less than 8 MiB. Matrix
-            products are NumPy's and take what its library does.
+        dtype: The dtype of the sum: float64, or float32 where no guarantee rests on it, see
+            `ClippedSum`.
+        threads: Threads of all but the matrix products, by default all processors, or one for less
+            than 8 MiB. Matrix products are NumPy's, with the threads of its library.
 
     Returns:
-        Its sum lists the arrays of parameters of each layer in their order: weights or table or
-        gain, then the bias; A and B of an adapter. A sample with a number that is not finite
-        contributes zero.
+        A `ClippedSum` that lists the arrays of parameters of each layer in their order: weights or
+        table or gain, then the bias; A and B of an adapter. A sample with a number that is not
+        finite contributes zero.
 
-    Records are worked on a few at a time: beyond arguments and sum it takes some MiB, or what the
-    gradients of one record do. Gradients that are made are in the precision of the arrays, at least
-    single. That a record's are the same in any batch rests on its matrices lying in memory in the
-    same way (they are copied), and on a library whose products depend on nothing else.
+    Records are processed a few at a time: beyond arguments and sum the memory is some MiB, or that
+    of the gradients of one record. Gradients are computed in the precision of the arrays, at least
+    single. The gradient of a record is the same in any batch if its matrices have the same layout
+    in memory (they are copied for that), and the products of the library depend on nothing else.
 
     >>> from renyi.sgd import LinearLayer
     >>> layer = LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)
@@ -248,7 +251,7 @@ def _nearest(found: list[RecordNorms]) -> npt.NDArray[np.float64]:
 
 
 def _round_to(spacing: float, array: Array) -> None:
-    """Round a sum to the multiples that sums clipped at a bound consist of, in place."""
+    """Round a sum in place to multiples of the spacing of clipped sums."""
     array /= spacing
     np.rint(array, out=array)
     array *= spacing

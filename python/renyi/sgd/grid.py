@@ -23,8 +23,8 @@ class Grid:
     """Multiples of a spacing that is a power of two, for noise whose every bit is accounted for.
 
     Each record's clipped gradient is rounded to the grid before it is added, so the sum is a vector
-    of integers; the discrete Gaussian is added in integers. No step rounds but the record's own,
-    which `sensitivity` counts.
+    of integers; the discrete Gaussian is added in integers. Only the rounding of the record's own
+    row remains, which `sensitivity` includes.
 
     Args:
         spacing: A power of two in [2^-500, 2^500].
@@ -69,12 +69,12 @@ class Grid:
 
         Args:
             rows (array of shape (B, D)): float32 or float64.
-            factors (array of shape (B,)): What each row is multiplied by, as clipping does; 1 by
-                default. Rows of factor 0 count nothing, whatever they hold.
-            out (array of shape (D,), int64): What the sum is added to.
+            factors (array of shape (B,)): The factor of each row, as from clipping; 1 by default.
+                Rows of factor 0 add nothing, whatever they hold.
+            out (array of shape (D,), int64): The array that the sum is added to.
             threads: By default one for each processor. The result does not depend on it.
-            nonfinite ({"zero", "raise"}): A row with NaN or infinity, or with such a factor, counts
-                nothing: as for `clip_and_sum`, an error would tell the world about a record.
+            nonfinite ({"zero", "raise"}): A row with NaN or infinity, or with such a factor, adds
+                nothing: as for `clip_and_sum`, an error would reveal something about a record.
                 "raise" is for debugging without private data.
 
         Raises:
@@ -112,7 +112,7 @@ class Grid:
 
         A row of norm at most ``max_norm`` is moved by half a spacing in each of ``dimension``
         entries, hence by at most ``sqrt(dimension) * spacing / 2``, and its product with the factor
-        is rounded once, by a part in 2^53. To replace a record counts twice.
+        is rounded once, by a part in 2^53. Replacing a record counts twice.
         """
         norm = number_in(max_norm, "max_norm", FINITE_POSITIVE)
         root = _up(math.sqrt(integer_of(dimension, "dimension", 1)))

@@ -1,4 +1,4 @@
-"""Norms of gradients of layers from inner products, and what rounding took from them."""
+"""Norms of gradients of layers from inner products, with bounds of their rounding."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -11,7 +11,7 @@ from renyi._training import add_lookups, lookup_squares, weigh_into
 from renyi.sgd.clipping import per_sample_norms
 
 _UNIT = 2.0**-53
-_ELEMENTS = 1 << 20  # of temporary arrays, about
+_ELEMENTS = 1 << 20  # size of temporary arrays, about
 Norms = npt.NDArray[np.float64]
 
 
@@ -37,13 +37,13 @@ def joint_norm(parts: Sequence[Norms]) -> Norms:
     joint = parts[0]
     with np.errstate(over="ignore"):
         for part in parts[1:]:
-            lost = np.isnan(joint) | np.isnan(part)  # hypot forgets it beside infinity
+            lost = np.isnan(joint) | np.isnan(part)  # hypot(inf, nan) is inf
             joint = np.where(lost, np.nan, np.hypot(joint, part))
     return joint
 
 
 def product_norms(left: Array, right: Array) -> RecordNorms:
-    """Norms of A^T G for (m, T, rows) and (m, T, columns), each by what its record is alone."""
+    """Norms of A^T G for (m, T, rows) and (m, T, columns), each computed from its record alone."""
     result = RecordNorms(*(np.zeros(len(left)) for _ in range(4)))
     left_out = np.arange(len(left))
     if left.shape[1] == 1:
@@ -59,7 +59,7 @@ def product_norms(left: Array, right: Array) -> RecordNorms:
 
 
 def _put_norms_of_outer(left: Array, right: Array, result: RecordNorms) -> npt.NDArray[np.bool_]:
-    """Set norms of a g^T from those of a and g, and return where their product is accurate.
+    """Set the norms of a g^T from those of a and g; return where their product is accurate.
 
     The kernel adds squares of n numbers with far fewer than 200 + n / 64 roundings on any path.
     """
@@ -97,7 +97,7 @@ def _norms_of(left: Array, right: Array) -> RecordNorms:
     An inner product of n numbers, in any order of summation, fused or not, is within n u / (1 - n
     u) <= 2 n u of the sum of magnitudes, which is at most the product of the two norms. With P =
     \sum_t |a_t| |g_t| the squared norm is so within 2 (rows + columns + T^2) u P^2, a few roundings
-    of P and of the factors aside. What underflows is below 2^-900 of the largest products.
+    of P and of the factors aside. Terms that underflow are below 2^-900 of the largest products.
     """
     with np.errstate(all="ignore"):
         a, a_exponent, a_most = _scaled(left)
@@ -173,8 +173,8 @@ class RowsPiece(NamedTuple):
 class ProductPiece(NamedTuple):
     """A^T G of (m, T, rows) and (m, T, columns), never made for one record.
 
-    One matrix product adds those of all records: it rounds, which `ghost` bounds, and is rounded to
-    the lattice when it is complete.
+    One matrix product adds the products of all records. Its rounding is bounded in
+    `ghost_clipping`, and the complete sum is rounded to the lattice.
     """
 
     left: Array
@@ -209,7 +209,7 @@ class LookupPiece(NamedTuple):
         """Return the norms.
 
         Squares are added with fewer than T ceil(columns / 16) + 10 roundings on any path; those
-        that underflow come to less than the square of 2^-400.
+        that underflow add less than the square of 2^-400.
         """
         squares = np.zeros(len(self.tokens))
         if self.gradients.size:

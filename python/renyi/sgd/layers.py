@@ -1,8 +1,8 @@
-"""Layers of models: what one pass forth and back leaves behind, and what each layer makes of it.
+"""Layers of models: the arrays of one forward and backward pass, and gradients from them.
 
 Arrays are NumPy's, or on the CPU with ``__array__`` or ``__dlpack__``; the first axis counts the
-samples. Output gradients are those of each sample's own loss with respect to what left the layer:
-of the sum of the losses, not of their mean.
+samples. Output gradients are the gradients of each sample's own loss with respect to the outputs of
+the layer: of the sum of the losses, not of their mean.
 """
 
 import math
@@ -47,17 +47,18 @@ class LinearLayer(NamedTuple):
 
 
 class ConvLayer(NamedTuple):
-    """A convolution in one or two dimensions, channels first, beyond whose edges there are zeros.
+    """A convolution in one or two dimensions, channels first, padded with zeros.
 
     Its arrays are those of PyTorch: (outputs, inputs / groups, *kernel_size), and for a bias
     (outputs,).
 
     Attributes:
         activations (array): (B, inputs, length) or (B, inputs, height, width).
-        output_gradients (array): (B, outputs, ...), as many places as the convolution has.
-        kernel_size (int or tuple of int): A number is for all dimensions; so with the next three.
+        output_gradients (array): (B, outputs, ...), an entry for each place of the output.
+        kernel_size (int or tuple of int): A number holds for all dimensions, here and for the next
+            three.
         stride, padding, dilation (int or tuple of int): As in PyTorch; padding on both sides.
-        groups: Of channels that see nothing of the others.
+        groups: Number of groups of channels that are convolved separately.
         bias: Whether there is one.
     """
 
@@ -75,13 +76,13 @@ class ConvLayer(NamedTuple):
 
 
 class EmbeddingLayer(NamedTuple):
-    """A table (rows, outputs), of which every token looks up a row.
+    """A table (rows, outputs); every token looks up a row.
 
     Attributes:
         tokens (array of int): (B,) or (B, T), in [0, rows).
-        output_gradients (array): (B, outputs) or (B, T, outputs). Zeros where a token, such as
-            padding, is not trained.
-        rows: Of the table.
+        output_gradients (array): (B, outputs) or (B, T, outputs). They are zero where a token, such
+            as padding, is not trained.
+        rows: Number of rows of the table.
     """
 
     tokens: Any
@@ -96,15 +97,15 @@ class NormLayer(NamedTuple):
     """Gain and bias after a normalisation, each (features,).
 
     Attributes:
-        activations (array): Before the normalisation: (B, ..., features), with "group" (B,
+        activations (array): The inputs of the normalisation: (B, ..., features), with "group" (B,
             features, ...).
-        output_gradients (array): Of the same shape.
+        output_gradients (array): The same shape.
         kind ({"layer", "rms", "group", "none"}): Layer norm or RMS norm along the features, group
             norm along the features of a group and all places; with "none" the activations are
-            normalised already, by whatever looks at one sample only.
+            normalised already, each sample by itself.
         epsilon: Added to variances, or to mean squares.
-        groups: Of a group norm.
-        bias: Whether there is one: an RMS norm has none as a rule.
+        groups: Number of groups of a group norm.
+        bias: Whether there is a bias: an RMS norm usually has none.
     """
 
     activations: Any
@@ -123,7 +124,7 @@ class BiasLayer(NamedTuple):
 
     Attributes:
         output_gradients (array): (B, ..., features), or (B, features, ...) with ``axis=1``.
-        axis ({-1, 1}): Of the features.
+        axis ({-1, 1}): The axis of the features.
     """
 
     output_gradients: Any
@@ -140,8 +141,8 @@ class LoRALayer(NamedTuple):
 
     Attributes:
         activations (array): The x, (B, inputs) or (B, T, inputs).
-        output_gradients (array): (B, outputs) or (B, T, outputs): those of the frozen layer, to
-            which y is added.
+        output_gradients (array): (B, outputs) or (B, T, outputs): the gradients of the frozen
+            layer, to whose output y is added.
         a, b (array): A and B as they were in the pass.
         scale: The constant in front.
     """
@@ -161,14 +162,14 @@ Shape = tuple[int, ...]
 
 @dataclass
 class Work:
-    """A layer, checked. Its pieces are those of its arrays of parameters."""
+    """A checked layer. It has a piece for each array of parameters."""
 
     shapes: list[Shape]
     count: int
     times: int  # rows of a product for each record
     by_products: list[bool]  # arrays whose gradients are never made for one record
-    record_bytes: int  # that the pieces of one record take
-    memory: Aligned = field(default_factory=Aligned)  # of the pieces: they live until the next ones
+    record_bytes: int  # memory of the pieces of one record
+    memory: Aligned = field(default_factory=Aligned)  # memory of the pieces, until the next ones
 
     def pieces(self, part: slice) -> list[Piece]:
         """Return the gradients of some records, one piece for each array of parameters."""
@@ -178,8 +179,8 @@ class Work:
 def product_is_cheaper(times: int, rows: int, columns: int, kind: np.dtype[Any]) -> bool:
     """Whether inner products cost less than A^T G of each record, in nanoseconds or so.
 
-    Inner products are for the norms only: the sum is another product, in double precision. Rows
-    come in the precision of the input, are measured and added.
+    Inner products give the norms only: the sum is another product, in double precision. The other
+    way computes rows in the precision of the input, their norms and their sum.
     """
     entries = rows * columns
     inner = times * times * (0.05 * (rows + columns) + 2.0) if times > 1 else 0.0

@@ -21,7 +21,7 @@ from renyi.sgd.plan import ROUNDING_NOISE, TrainingPlan, participation_in
 from renyi.sgd.rules import ClipGroups, Clipping, Nonfinite, refuse_nonfinite, rule_of
 from renyi.sgd.sums import ClippedSum
 
-_MOST = 0.01  # of the sensitivity, that rounding may add
+_MOST = 0.01  # largest rounding error, relative to the sensitivity
 
 
 class CorrelatedNoise:
@@ -29,7 +29,7 @@ class CorrelatedNoise:
 
     Rounding in the buffers of a stream depends on the data. It moves a released sum by at most
     `NoiseStream.rounding_error`, as long as no released norm exceeds `NoiseStream.largest_norm`.
-    The noise is increased by as much, and a run with a larger norm, which has a negligible
+    The noise is increased to cover this, and a run with a larger norm, which has a negligible
     probability, is stopped.
     """
 
@@ -60,7 +60,7 @@ class CorrelatedNoise:
         assert plan.strategy is not None
         share = error / (plan.strategy.sensitivity(participation_in(plan)) * plan.max_grad_norm)
         if plan.sampling == "balls_in_bins":
-            # Of the noise s^2 a part s^2 k hides what rounding moves, e: with the release of noise
+            # A part s^2 k of the variance s^2 hides the rounding error e: with the release of noise
             # 300 that the plan has for it, k = (300 e)^2 is enough, and s^2 = 1 + k leaves 1.
             share = (ROUNDING_NOISE * share) ** 2
         if share > _MOST:
@@ -77,8 +77,7 @@ class CorrelatedNoise:
         Batches that were left out are steps without records, whose noise is drawn all the same.
 
         Raises:
-            RuntimeError: If the noise of this step has been used, or is beyond what chance
-                explains.
+            RuntimeError: If the noise of this step has been used, or is too large to be chance.
         """
         for stream, array in zip(self._streams, arrays, strict=True):
             if stream.step >= batch:
@@ -103,7 +102,7 @@ class CorrelatedNoise:
         return [stream.state_dict(secrets=True)["secrets"] for stream in self._streams]
 
     def check(self, state: Any, secrets: Any) -> None:
-        """Raise if a state is not one of such streams."""
+        """Raise if a state does not belong to such streams."""
         for stream, own in self._each(state, secrets):
             stream.checked(own)
 
@@ -126,7 +125,7 @@ class CorrelatedNoise:
 class NoisySum:
     """Sums one batch after the other, each with the noise of the plan.
 
-    With a `QuantileClipNorm` the noise multiplier of the plan is that of sum and count together.
+    With a `QuantileClipNorm` the noise multiplier of the plan covers sum and count together.
     """
 
     def __init__(
@@ -263,7 +262,7 @@ class NoisySum:
         }
 
     def check(self, state: Mapping[str, Any]) -> None:
-        """Raise if a state is not one of a sum like this."""
+        """Raise if a state does not belong to a sum like this."""
         found = state.get("clip_norm")
         if (found is None) != (self.clip_norm is None):
             raise ValueError(
@@ -353,17 +352,17 @@ def noisy_clipped_sum(
 ) -> Arrays:
     """Clip every row, sum, and add Gaussian noise; without rows it is noise alone.
 
-    The sum is exact, a record moves it by no more than its clipping norm, and what is returned is
-    the multiple of `noise_lattice` of the noise's deviation nearest to sum plus ideal noise. To an
-    accountant this is ``Gaussian(noise_multiplier)`` on the records of the batch, whatever
-    the adjacency, and that in the accountant's sampling scheme if the batch is a sample. Record it
-    beforehand, or let `DPSGD` do so. Divide by a public number only: not by the rows of a Poisson
-    batch.
+    The sum is exact, and a record moves it by no more than the clipping norm. The result is sum
+    plus ideal noise, rounded to the nearest multiple of `noise_lattice` of the noise's deviation.
+    For an accountant this is ``Gaussian(noise_multiplier)`` on the records of the batch, whatever
+    the adjacency; if the batch is a sample, it is that mechanism in the accountant's sampling
+    scheme. Record the mechanism beforehand, or let `DPSGD` do so. Divide by a public number only:
+    not by the rows of a Poisson batch.
 
     Args:
         grads, max_grad_norm, clipping, stability, out, threads, nonfinite: As for `clip_and_sum`.
-        dtype: Of the result, as for `clip_and_sum`. Sum and noise are in double precision, and the
-            noisy sum is rounded for float32.
+        dtype: The dtype of the result, as for `clip_and_sum`. Sum and noise are in double
+            precision, and the noisy sum is rounded for float32.
         noise_multiplier: Standard deviation of the noise over the largest joint norm of a clipped
             row, in [0, inf).
         generator (SecureGenerator or numpy.random.Generator): As for `add_gaussian_noise`.

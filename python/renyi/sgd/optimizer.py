@@ -26,51 +26,51 @@ class DPSGD:
 
     The guarantee is that of the plan, if batches are drawn as the plan says, by `plan.sampler`, and
     every per-sample gradient depends on one record only. It covers the parameters after every step
-    and whatever `step` returns, to the last bit: sums are exact, and each entry becomes sum plus
-    ideal noise, rounded to a lattice (`add_gaussian_noise`). It does not cover the time that takes.
+    and the result of `step`, to the last bit: sums are exact, and each entry becomes sum plus ideal
+    noise, rounded to a lattice (`add_gaussian_noise`). It does not cover the running time.
 
-    Errors leave everything as it was, except that a step interrupted on its way stays recorded, and
-    what was clipped for it is discarded. Calls from several threads at once are refused.
+    Errors leave everything as it was, except that an interrupted step stays recorded, and its
+    clipped rows are discarded. Calls from several threads at once are refused.
 
     Args:
         parameters: float32 or float64, updated in place. The joint norm of all gradients is
             clipped. Sums and noise are in double precision, or on the grid of the plan: a
             `ClippedSum` in single precision is refused.
-        plan: Sampling, clipping norm, noise and divisor. It may be overrun: what is done is
-            recorded. On a grid, of the dimension of the parameters.
-        rule: `SGD`, `Adam`, `AdamBC` or `AdamW`, whose learning rate may be a `Schedule`; of a list
-            of arrays also one for each, within one guarantee. With ``clipping="per_layer"`` each
-            array has its share of the norm, with `ClipGroups` each group, and then of the noise
-            too.
+        plan: Sampling, clipping norm, noise and divisor. Steps beyond the plan are allowed, and
+            recorded. On a grid the plan has the dimension of the parameters.
+        rule: `SGD`, `Adam`, `AdamBC` or `AdamW`, whose learning rate may be a `Schedule`; for a
+            list of arrays also one rule for each, within one guarantee. With
+            ``clipping="per_layer"`` each array has its share of the norm, with `ClipGroups` each
+            group, and then of the noise too.
         clipping, stability, nonfinite, threads: As for `clip_and_sum`.
-        clip_norm: A clipping norm that follows the gradients, from the ``max_grad_norm`` of the
-            plan on. The noise multiplier of the plan is then that of the sum and its noised count
-            together, see `QuantileClipNorm`: the guarantee is the same, and the sum has the
-            more noise. Not on a grid.
+        clip_norm: A clipping norm that follows the gradients and starts at the ``max_grad_norm`` of
+            the plan. The noise multiplier of the plan is then that of the sum and its noised count
+            together, see `QuantileClipNorm`: the guarantee is the same, and the sum gets more
+            noise. Not on a grid.
         domain: A convex set: after every update all parameters, one array after the other as one
             vector, are moved to its nearest point (projected noisy SGD). Steps are accounted as
-            without it; if only the last iterate of one pass is released, `PNSGD` proves a smaller
-            epsilon.
-        accountant: Where steps are recorded, possibly among other mechanisms; by default a new
-            PLDAccountant, on a grid an RDPAccountant.
+            without a domain; if only the last iterate of one pass is released, `PNSGD` proves a
+            smaller epsilon.
+        accountant: The accountant that records the steps, possibly among other mechanisms; by
+            default a new PLDAccountant, on a grid an RDPAccountant.
         budget: (epsilon, delta) of the accountant that no step may exceed. The check asks the
             accountant about all planned steps at once, and only if they do not fit about fewer.
             Optimisers in several threads may share an accountant: check and record are one.
-        sampler: That of the plan, from which the batches come, and of this optimiser alone. Each
-            step is on the batch drawn last, with a row for each of its records, no batch is used
-            twice and none left out but by `discard`: draw the next one after the step. Its state is
-            saved with the rest, and epochs of shuffled batches are counted by what it has drawn.
-            Without it they are counted by steps: then no batch may be left out, and a resumed run
-            has to restore the sampler too.
+        sampler: The sampler of the plan, which draws the batches for this optimiser alone. Each
+            step is on the batch drawn last, with a row for each of its records. No batch is used
+            twice, and only `discard` leaves one out: draw the next batch after the step. The state
+            of the sampler is saved with the rest, and its draws count the epochs of shuffled
+            batches. Without a sampler steps count them: then no batch may be left out, and a
+            resumed run has to restore the sampler too.
         charge: Called as ``charge(mechanism, count, run=name, step=number)`` before each release;
             an error stops the step. For a `renyi.Ledger`: ``functools.partial(ledger.charge, "the
-            data set")``. The name is that of the run, the number that of earlier charges in its
+            data set")``. The name is that of the run, the number counts the earlier charges in its
             name. If several processes continue one state, the ledger refuses all but the first.
             Within an epoch, where nothing is due, the first step after a state was saved or loaded
-            is charged as no uses. Releases before a loaded state were charged when they happened,
+            is charged with no uses. Releases before a loaded state were charged when they happened,
             and are not charged again.
-        generator (SecureGenerator or numpy.random.Generator): Of the noise; by default the
-            process's own `SecureGenerator`.
+        generator (SecureGenerator or numpy.random.Generator): The source of the noise; by default
+            the process's own `SecureGenerator`.
 
     Raises:
         UnsupportedMechanismError: If the accountant cannot account for the plan.
@@ -155,7 +155,7 @@ class DPSGD:
 
     @property
     def max_grad_norm(self) -> float | tuple[float, ...]:
-        """The bound for the present batch, or with "per_layer" those of the arrays."""
+        """The bound for the present batch, or with "per_layer" the bounds of the arrays."""
         bounds = self._sum.bounds(self.steps + 1)
         return bounds[0] if len(bounds) == 1 else bounds
 
@@ -172,17 +172,17 @@ class DPSGD:
         """Clip a part of a logical batch and add it to the sum; nothing is released.
 
         Args:
-            per_sample_grads (array, list of arrays or ClippedSum): As the parameters, with one more
-                axis in front, for the samples; or the sum of rows clipped in the same way
+            per_sample_grads (array, list of arrays or ClippedSum): Arrays like the parameters with
+                one more axis in front, for the samples; or the sum of rows clipped in the same way
                 elsewhere: by `ghost_clip_and_sum`, or on other machines; on a grid by a
                 `ClipAccumulator` there; not in single precision. A record must be in one part only.
-            mask (array of bool): True for each row of a record; the others are padding, as of
+            mask (array of bool): True for each row of a record; the others are padding, as from
                 `pad_batch`, and not read.
 
         Raises:
             TypeError, ValueError: If shapes or dtypes are not as above, or the batch has more rows
-                than records can be in it: those of the population, or where there is a ``sampler``
-                of its largest batch.
+                than it can have records: more than the population or, with a ``sampler``, than its
+                largest batch.
 
         >>> import numpy as np
         >>> from renyi.sgd import SGD, TrainingPlan
@@ -218,7 +218,7 @@ class DPSGD:
                 done = work()
             except BaseException as error:
                 if isinstance(error, Exception) and self._ledger.interrupted == begun:
-                    self._undo = None  # refused, and nothing has been done
+                    self._undo = None  # the work was refused and has changed nothing
                 self._recover()
                 raise
             self._undo = None
@@ -238,9 +238,9 @@ class DPSGD:
     def discard(self) -> None:
         """Forget the parts of a batch that was not finished, and let draws go unused.
 
-        The batch drawn last is then that of the next step, or else the one after it. Why batches
-        are left out, such as an interruption, must have nothing to do with the records in them:
-        the guarantee is that of steps on batches as they come.
+        The next step is then on the batch drawn last, or on a later one. The reason for leaving
+        batches out, such as an interruption, must not depend on their records: the guarantee is
+        that of steps on batches in the order of the draws.
         """
         with self._alone:
             self._discard()
@@ -260,17 +260,19 @@ class DPSGD:
             mask (array of bool): As for `accumulate`.
 
         Returns:
-            The noisy mean gradient that the update went by: private, free to be published.
+            The noisy mean gradient of the update: it is differentially private and may be
+            published.
 
         Raises:
-            BudgetExceededError: If the step would exceed the budget; it says what is spent, with
-                the step and without. Nothing is done then, nor after the errors below.
+            BudgetExceededError: If the step would exceed the budget; the message states the cost
+                with and without the step. Nothing is done then, nor after the errors below.
             TypeError, ValueError: If shapes or dtypes are not as above, or a batch is not of its
-                public size; or if a ledger refuses the ``charge``, for somebody else has gone on
-                from the same state.
+                public size; or if a ledger refuses the ``charge``, as another run has continued the
+                same state.
             RuntimeError: If the sampler has drawn no batch for this step, or several, or another
-                one since its first part; a part was interrupted and not discarded; the process was
-                forked, or the run was continued elsewhere; or another thread uses the optimiser.
+                one since the first part of the step; if a part was interrupted and not discarded;
+                if the process was forked, or the run continued elsewhere; or if another thread uses
+                the optimiser.
         """
         released: Arrays = self._attempt(partial(self._step, per_sample_grads, mask), self._discard)
         return released
@@ -291,14 +293,16 @@ class DPSGD:
     def state_dict(self, *, secrets: bool = False) -> dict[str, Any]:
         """Return the state after the last step, for `load_state_dict`.
 
-        It holds no gradients. What must not be published with a checkpoint is in one entry.
+        It holds no gradients. Everything that must not be published with a checkpoint is in one
+        entry.
 
         Args:
-            secrets: With them the state has an entry "secrets". It holds the earlier noise of a
-                strategy, which together with the releases reveals the sums; in the middle of an
+            secrets: Whether the state has an entry "secrets". The entry holds the earlier noise of
+                a strategy, which together with the releases reveals the sums; in the middle of an
                 epoch of balls in bins the bin of every record; and the next draws of reproducible
-                generators. Without them the state may be published, but cannot be loaded if there
-                are any. The entry may be stored separately and put back before the state is loaded.
+                generators. Without the entry the state may be published, but cannot be loaded if
+                there are secrets. The entry may be stored separately and put back before the state
+                is loaded.
 
         Raises:
             RuntimeError: In the middle of a batch, whose sum has no noise yet.
@@ -317,24 +321,25 @@ class DPSGD:
             return state
 
     def load_state_dict(self, state: Mapping[str, Any], *, branch: bool = False) -> None:
-        """Go on where `state_dict` was called, and record with the accountant what led there.
+        """Continue from `state_dict`, and record the releases up to there with the accountant.
 
-        With a reproducible generator the noise is that which would have come; a secure one takes a
-        new key. Only what this optimiser has not recorded yet is recorded: its accountant should
-        hold nothing else of the run. Steps after the state was saved are not in it: what they
-        released is to be composed by hand. Nor is the ``domain``, which is that of this optimiser.
+        A reproducible generator continues its noise; a secure one takes a new key. Only releases
+        that this optimiser has not recorded yet are recorded: its accountant should hold nothing
+        else of the run. Steps after the state was saved are not part of it: compose their releases
+        by hand. The ``domain`` is that of this optimiser.
 
         Args:
-            state (mapping): Of an optimiser with the same plan, clipping, kind of rule and shapes.
-                If this one has released something, then of its own run, and with at least as much
-                released. Within a process a state is loaded once, and only if its run has not
-                continued since; the optimiser that saved it cannot continue then. After an
-                interruption it may be loaded again. Other processes are known only to the ledger of
-                a ``charge``: it refuses the first step from a state that another process has
-                continued, with a ValueError.
-            branch: Load the state as a run of its own, into a new optimiser. Each branch reports
-                its own steps and those before the state; together they spend the steps of both. A
-                ``charge`` is called again for a release under way, such as an epoch or a whole run.
+            state (mapping): The state of an optimiser with the same plan, clipping, kind of rule
+                and shapes. If this optimiser has released something, the state must be of its own
+                run, with at least as many releases. Within a process a state is loaded once, and
+                only if its run has not continued since; the optimiser that saved it cannot continue
+                then. After an interruption a state may be loaded again. Only the ledger of a
+                ``charge`` knows of other processes: it refuses the first step from a state that
+                another process has continued, with a ValueError.
+            branch: Whether to load the state as a run of its own, into a new optimiser. Each branch
+                reports its own steps and those before the state; together they spend the steps of
+                both. A ``charge`` is called again for a release under way, such as an epoch or a
+                whole run.
 
         Raises:
             RuntimeError: In the middle of a batch.

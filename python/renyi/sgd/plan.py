@@ -1,4 +1,4 @@
-"""One run of private training: what is chosen, and all that follows from it."""
+"""One run of private training: the settings, and all that follows from them."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ SAMPLERS = tuple(sampler for sampler, _ in _SCHEMES.values())
 def _only_with(
     scheme: Sampling, value: Any, name: str, sampling: Sampling, also: Sampling | None = None
 ) -> int | None:
-    """Return an integer that one scheme needs, one also takes, and the others do not have."""
+    """Return an integer that one scheme needs, another one takes, and all others refuse."""
     if (value is None) == (sampling == scheme) and (value is None or sampling != also):
         raise ValueError(
             f"{name} must be given with sampling {scheme!r} only, got {value!r} with {sampling!r}"
@@ -137,7 +137,7 @@ def _grid_of(spacing: Any, dimension: Any, bound: float) -> tuple[float | None, 
     if entries > 2**53:
         raise ValueError(f"dimension must be an integer in [1, 2^53], got {dimension!r}")
     most = math.ldexp(0.5, math.frexp(2.0 * bound / math.sqrt(entries))[1])
-    if number > most:  # rounding may lengthen a row by more than what it is clipped at
+    if number > most:  # rounding may lengthen a row by more than the clipping norm
         raise ValueError(
             f"grid_spacing must be at most {most!r} for rows of {entries} entries clipped at "
             f"{bound!r}, got {number!r}: rounding would outweigh them"
@@ -189,8 +189,8 @@ ROUNDING_NOISE = 300.0  # over that of bins that are known, of the release of ro
 def _correlated_release(plan: TrainingPlan, noise_multiplier: float) -> mechanisms.Mechanism:
     """Return the mechanism of the whole run, or of one cycle of samples.
 
-    Where bins are random, what rounding moves is accounted as a release of its own: no larger noise
-    covers it where bins share nothing.
+    Where bins are random, rounding errors are accounted as a release of their own: larger noise
+    does not cover them where bins share nothing.
     """
     assert plan.strategy is not None
     run = mechanisms.MatrixMechanism(plan.strategy, noise_multiplier, participation_in(plan))
@@ -247,53 +247,53 @@ class TrainingPlan:
 
     Args:
         population: Number of records, in [1, 2^53].
-        batch_size: Of a logical batch, in [1, population]: the expected size with "poisson" and
-            "cyclic_poisson", before it is cut where there is a limit, the exact one with
+        batch_size: Size of a logical batch, in [1, population]: the expected size with "poisson"
+            and "cyclic_poisson", before the cut where there is a limit, the exact one with
             "fixed_size", the largest with "shuffled", "fixed_order" and "min_separation", the
             largest expected one with "balls_in_bins".
         noise_multiplier: Standard deviation of the noise of the sum over ``max_grad_norm``, in [0,
-            inf). On a grid sigma of the discrete noise over the norm that a row may have there, in
-            (0, inf). With a strategy that of the independent noise z behind it, see
+            inf). On a grid it is sigma of the discrete noise over the largest norm of a rounded
+            row, in (0, inf). With a strategy it is the multiplier of the independent noise z, see
             `renyi.MatrixMechanism`.
         steps: Number of logical batches, in [1, 10^9].
-        epochs: Instead of ``steps``, which follow from it and are kept: passes over the data,
-            rounded up to whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an
-            integer.
+        epochs: Passes over the data, instead of ``steps``, which follow from them, rounded up to
+            whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an integer.
         sampling: How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
             `PoissonSampler` too, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins"
             by `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement,
             "shuffled" by `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`, "min_separation"
             by `MinSeparationSampler`. No scheme is accounted as another.
-        batch_limit: With "truncated_poisson": the largest batch, at least 1. With "add_remove"
-            ``population`` then is that of the larger of both neighbours. Also with
-            "cyclic_poisson", whose groups then are equal parts and whose ``adjacency`` is not
-            "add_remove".
-        cycle_length: With "cyclic_poisson", and only then: the number of groups, which are sampled
-            in turn, at most ``population / batch_size``.
-        separation: With "min_separation", and only then: how far steps of a record are apart at
-            least, at most ``population / batch_size``.
-        participations: With "min_separation": the most batches that a record is in; by default any
-            number.
+        batch_limit: The largest batch, at least 1; needed with "truncated_poisson". With
+            "add_remove" ``population`` then is that of the larger of both neighbours.
+            "cyclic_poisson" takes a limit, too; then its groups are equal parts, and its
+            ``adjacency`` is not "add_remove".
+        cycle_length: Only with "cyclic_poisson", which needs it: the number of groups, which are
+            sampled in turn, at most ``population / batch_size``.
+        separation: Only with "min_separation", which needs it: the least distance between steps of
+            a record, at most ``population / batch_size``.
+        participations: With "min_separation": the largest number of batches that a record is in; by
+            default any number.
         max_grad_norm: The bound on the norm of a clipped row, in [2^-96, 2^96].
         accumulation: Number of parts of a logical batch, at least 1. Noise is added once to a
             logical batch, so neither the sampling rate nor the number of steps depends on it.
-        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours: with
-            "fixed_size" only "replace_one", with "shuffled", "fixed_order" and "min_separation" not
-            "add_remove", with "poisson" on a grid not "replace_one".
-        grid_spacing: Of a `Grid`, at least 2^-32 of ``max_grad_norm`` and at most ``2 max_grad_norm
-            / sqrt(dimension)``: every clipped row is rounded to it, sums are integers, the noise is
-            `MultivariateDiscreteGaussian`. Far below that it costs next to no accuracy.
+        adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours:
+            "fixed_size" takes only "replace_one"; "shuffled", "fixed_order" and "min_separation" do
+            not take "add_remove", and "poisson" on a grid does not take "replace_one".
+        grid_spacing: Spacing of a `Grid`, at least 2^-32 of ``max_grad_norm`` and at most ``2
+            max_grad_norm / sqrt(dimension)``: every clipped row is rounded to it, sums are
+            integers, the noise is `MultivariateDiscreteGaussian`. A spacing far below that costs
+            next to no accuracy.
         dimension: With a grid: the number of entries of all parameters, at least 1.
-        noise_schedule: Factors of ``noise_multiplier`` by step, positive; `calibrated` finds the
+        noise_schedule: Positive factors of ``noise_multiplier`` by step; `calibrated` finds the
             multiplier. Each step is recorded with its own noise. Not on a grid, and only with
             "poisson", "truncated_poisson" and "fixed_size".
-        clip_schedule: Factors of ``max_grad_norm`` by step, positive. The noise is relative to the
+        clip_schedule: Positive factors of ``max_grad_norm`` by step. The noise is relative to the
             norm of its step, so the cost does not change. Not on a grid.
-        unit ({"record", "user"}): What a neighbour has more or less. With "user" and without
-            ``records_per_user`` all sizes are of users, whose contributions are clipped as one: see
-            `renyi.samplers.UserRows`.
-        records_per_user: With "user": all sizes are of records, which are sampled and clipped one
-            by one, and no user has more of them than this, in [1, 1000]: see
+        unit ({"record", "user"}): The unit by which neighbours differ. With "user" and without
+            ``records_per_user`` all sizes are numbers of users, whose contributions are clipped as
+            one: see `renyi.samplers.UserRows`.
+        records_per_user: With "user": the most records of a user, in [1, 1000]. All sizes are then
+            numbers of records, which are sampled and clipped one by one: see
             `renyi.samplers.bound_contributions`. It needs "poisson" without a grid.
         strategy: The strategy of correlated noise, with as many steps as the run. It needs
             "fixed_order", "min_separation", "balls_in_bins", whose bins are then kept for all
@@ -404,8 +404,9 @@ class TrainingPlan:
             accountant ({"pld", "rdp"}): `renyi.PLDAccountant` (exact; seconds for "fixed_size"), or
                 `renyi.RDPAccountant`, the only one that takes the noise on a grid. By default the
                 first that does.
-            tolerance: Relative, in [1e-12, 0.1]: with a noise smaller by that the target is missed.
-            **settings: Of the plan, all but ``noise_multiplier``.
+            tolerance: Relative tolerance, in [1e-12, 0.1]: noise smaller by this factor misses the
+                target.
+            **settings: Arguments of the plan, all but ``noise_multiplier``.
 
         Raises:
             ValueError: If no noise multiplier up to 1e8 meets the target.
@@ -436,7 +437,8 @@ class TrainingPlan:
     def sample_rate(self) -> float:
         """The probability that a record is in a batch.
 
-        With "cyclic_poisson" in the turn of its group, with "truncated_poisson" before the cut.
+        With "cyclic_poisson" it is that in the turn of the record's group, with "truncated_poisson"
+        that before the cut.
 
         Raises:
             ValueError: With "shuffled", "balls_in_bins", "fixed_order" and "min_separation", which
@@ -469,7 +471,7 @@ class TrainingPlan:
 
     @property
     def steps_per_release(self) -> int:
-        """Batches that `step_mechanism` stands for: 1, those of an epoch, a cycle or the run."""
+        """Batches that `step_mechanism` covers: 1, or those of an epoch, a cycle or the run."""
         if self.sampling in _KNOWN or (self.in_epochs and self.strategy is not None):
             return self.steps
         return self.batches_per_epoch if self.in_epochs else self.cycle_length or 1
@@ -502,7 +504,7 @@ class TrainingPlan:
 
     @property
     def noise_scale(self) -> float:
-        """The standard deviation of the noise of the first sum, on a grid its sigma; rounded up."""
+        """The standard deviation (sigma on a grid) of the noise of the first sum, rounded up."""
         return self.at(1).noise_scale
 
     def at(self, step: int) -> StepSettings:

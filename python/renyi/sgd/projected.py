@@ -1,4 +1,4 @@
-"""Projected noisy SGD: one pass, a record a step, of which only the last iterate is released."""
+"""Projected noisy SGD: one pass with one record a step; only the last iterate is released."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LARGEST = 1e70
 
 @runtime_checkable
 class Domain(Protocol):
-    """A convex compact set: its number of coordinates, largest distance and largest L2 norm."""
+    """A convex compact set with its number of coordinates, diameter and largest L2 norm."""
 
     dimension: int
     diameter: float
@@ -44,7 +44,7 @@ class Ball:
 
     Args:
         radius: In [1e-70, 1e70].
-        centre: One number a coordinate, each in [-1e70, 1e70].
+        centre: One number for each coordinate, in [-1e70, 1e70].
 
     >>> ball = Ball(2.0, centre=[1.0, 0.0])
     >>> ball.project(np.array([9.0, 0.0])), round(ball.diameter, 9)
@@ -83,8 +83,8 @@ class Box:
     """All points with every coordinate between two bounds.
 
     Args:
-        lower, upper: One number a coordinate, in [-1e70, 1e70]; ``lower < upper``. A number is an
-            interval, the box of one dimension.
+        lower, upper: One number for each coordinate, in [-1e70, 1e70]; ``lower < upper``. Two plain
+            numbers give an interval, the box of one dimension.
 
     >>> box = Box([0.0, 0.0], [3.0, 4.0])
     >>> box.project(np.array([-1.0, 2.0])), round(box.diameter, 9)
@@ -139,7 +139,7 @@ _BOUND = Range(1e-30, 1e30)
 
 @runtime_checkable
 class Loss(Protocol):
-    """A loss as `PNSGD` uses it, with its largest and its smallest curvature."""
+    """A loss for `PNSGD`, with its largest and its smallest curvature."""
 
     smoothness: float
     strong_convexity: float
@@ -166,7 +166,7 @@ class _LinearModel(Loss):
 
     @abstractmethod
     def _check_labels(self, y: Vector) -> None:
-        """Refuse labels beyond their bound; by how much is private."""
+        """Refuse labels beyond their bound; the excess is private."""
 
     def gradient(self, w: Vector, x: Vector, y: float) -> Vector:
         """Return the gradient for one record."""
@@ -182,7 +182,7 @@ class _LinearModel(Loss):
         if y.shape != (len(x),):
             raise ValueError(f"labels must be {len(x)} numbers, got the shape {y.shape}")
         longest = float(np.sqrt(np.einsum("ij,ij->i", x, x)).max())
-        if not longest <= self.feature_bound * (1.0 + 1e-13):  # by how much is private
+        if not longest <= self.feature_bound * (1.0 + 1e-13):  # the excess is private
             raise ValueError(
                 f"features must have rows of norm <= {self.feature_bound!r}, the feature bound, "
                 "got others"
@@ -271,10 +271,10 @@ class PNSGDRun:
 
     Attributes:
         weights: The last iterate.
-        descent: What the guarantee rests on.
+        descent: The parameters of the guarantee.
         order ({"shuffled", "online"}): Whether records came in secret random order, or as given.
-        scales: Of the noise Z of the steps; one for all of a shuffled pass.
-        n: Number of steps: of records over the batch size.
+        scales: Scales of the noise Z of the steps; one scale for a shuffled pass.
+        n: Number of steps, which is the number of records over the batch size.
     """
 
     weights: Vector
@@ -288,8 +288,8 @@ class PNSGDRun:
 
         Args:
             epsilon: In [0, inf].
-            record: The position of the record in the stream, from 0; by default the worst one. All
-                are equal in a shuffled pass.
+            record: The position of the record in the stream, from 0; by default the worst one. In a
+                shuffled pass all positions are equal.
         """
         step = self._step_of(record)
         if self.order == "shuffled":
@@ -329,18 +329,18 @@ class PNSGD:
     """Descent on a strongly convex loss: ``w <- Proj(w - step_size * (gradient(w, record) - Z))``.
 
     Args:
-        domain: What iterates are projected onto.
-        loss: With its bounds on the records.
+        domain: The set that iterates are projected onto.
+        loss: The loss, with its bounds on the records.
         step_size: At most ``2 / (loss.smoothness + loss.strong_convexity)``.
         noise ({"gaussian", "laplace"}): Law of Z; Laplace noise in one dimension only.
-        batch_size: Records of a step, whose gradients are averaged.
+        batch_size: Number of records of a step, whose gradients are averaged.
 
     Raises:
         ValueError: If a condition of the theorem fails.
 
     The last iterate is rounded to the lattice of its noise (`noise_lattice`), and then projected.
-    The theorem is about real arithmetic: that iterates before it are rounded to double precision,
-    and their noise to 2^-32 of its scale, is not in the guarantee.
+    The theorem is about real arithmetic: the guarantee does not cover that earlier iterates are
+    rounded to double precision, and their noise to 2^-32 of its scale.
 
     The noise of a shuffled pass over n records for a target is
     ``renyi.theory.iteration.shuffled_pass(learner.descent, n, epsilon=epsilon, delta=delta)``.
@@ -392,11 +392,11 @@ class PNSGD:
         """Visit every record once and return the last iterate.
 
         Args:
-            features: A row a record, within the bounds of the loss; their number is a multiple of
-                the batch size.
-            labels: A label a record.
-            noise: Scale of Z: one number for a shuffled pass; for an online one also an array, a
-                scale a step, or a `renyi.theory.iteration.DecayingNoise`.
+            features: One row for each record, within the bounds of the loss; the number of records
+                is a multiple of the batch size.
+            labels: One label for each record.
+            noise: Scale of Z: one number for a shuffled pass; an online pass also takes an array
+                with a scale for each step, or a `renyi.theory.iteration.DecayingNoise`.
             order ({"shuffled", "online"}): Records in secret random order, or as they are given.
             start: The first iterate, which must not depend on the records; by default the point of
                 the domain nearest to 0.
@@ -439,7 +439,7 @@ class PNSGD:
     def _descend(
         self, w: Vector, x: Vector, y: Vector, scales: float | Vector, source: Any
     ) -> Vector:
-        """Take all steps; only the noise of the last, which is released, is on the lattice."""
+        """Take all steps; only the noise of the last one, which is released, is on the lattice."""
         eta, gaussian = self.descent.step_size, self.descent.noise == "gaussian"
         size = self.descent.batch_size
         steps = len(x) // size

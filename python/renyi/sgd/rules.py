@@ -1,4 +1,4 @@
-"""What is clipped together, what one record can then change, and the calls of the kernel."""
+"""The rule of clipping, the sensitivity of its sum, and the calls of the kernel."""
 
 import math
 import threading
@@ -22,8 +22,8 @@ from renyi._validation import Range, integer_of, number_in, one_of, real_of
 class OneAtATime:
     """A context that refuses a second thread instead of letting it wait.
 
-    A thread may be interrupted between any two lines of this class. It leaves its own entry behind
-    then: the same thread may enter again, and the entry of a thread that has ended is removed.
+    A thread may be interrupted between any two lines of this class. It then leaves its own entry
+    behind: the same thread may enter again, and the entry of a thread that has ended is removed.
     """
 
     def __init__(self, what: str) -> None:
@@ -51,18 +51,18 @@ class OneAtATime:
 class ClipGroups:
     r"""Arrays in groups, each group with its share of the norm, and of the noise.
 
-    Between "flat", which is one group, and "per_layer", where every array is one. The norm C of all
-    is shared out: :math:`\sum_g C_g^2 = C^2`. Noise of standard deviations :math:`\sigma_g` costs
-    as much as that of one multiplier z with :math:`z^{-2} = \sum_g (C_g / \sigma_g)^2`: divided by
-    :math:`\sigma_g`, all of it is one Gaussian mechanism.
+    This is between "flat", which is one group, and "per_layer", where every array is a group. The
+    groups share the norm C of all: :math:`\sum_g C_g^2 = C^2`. Noise of standard deviations
+    :math:`\sigma_g` costs as much as that of one multiplier z with :math:`z^{-2} = \sum_g (C_g /
+    \sigma_g)^2`: divided by :math:`\sigma_g`, all of it is one Gaussian mechanism.
 
     Args:
-        of: The group of each array: numbers from 0 on, each of them used.
-        shares: To which the norms of the groups are proportional, in [2^-20, 2^20]; by default all
-            equal.
-        noise: To which the deviations of their noise are proportional, in [2^-20, 2^20]; by default
-            all equal. Where they are the shares, no group has more noise beside its norm than
-            another. Not on a grid.
+        of: The group of each array: numbers from 0 on, without gaps.
+        shares: Numbers in [2^-20, 2^20] to which the norms of the groups are proportional; by
+            default all equal.
+        noise: Numbers in [2^-20, 2^20] to which the deviations of their noise are proportional; by
+            default all equal. If they equal the shares, all groups have the same noise relative to
+            their norm. Not on a grid.
 
     Source: McMahan, Andrew, Erlingsson, Chien, Mironov, Papernot, Kairouz 2018, arXiv 1812.06210.
 
@@ -95,14 +95,14 @@ class ClipGroups:
         return [share / norm * (1.0 - 2.0**-50) for share in shares]
 
     def bounds(self, total: float) -> tuple[float, ...]:
-        """Return the norms of the groups, whose squares make at most that of ``total``."""
+        """Return the norms of the groups; their squares add up to that of ``total`` at most."""
         return tuple(part * total * (1.0 - 2.0**-52) for part in self._relative())
 
     def noise_factors(self) -> list[float]:
         """Return the factor of the standard deviation of the noise of each group.
 
         With these factors f the sum of (C_g / (C f_g))^2 is at most 1: two quotients, hypot and a
-        product lose less than 2^-50 relatively, by which they are larger.
+        product lose less than 2^-50 relatively, and the factors are larger by this.
         """
         if self.noise is None:
             return [1.0] * (max(self.of) + 1)
@@ -133,7 +133,7 @@ class Rule:
     """Arguments of the clipping kernel, and the largest norm of a clipped row."""
 
     kernel: str
-    bounds: tuple[float, ...]  # of each norm
+    bounds: tuple[float, ...]  # the bound of each norm
     groups: tuple[int, ...]  # the norm each array belongs to
     stability: float
     total: float  # bound of the joint norm
@@ -195,7 +195,7 @@ def sensitivity_of(total: float, adjacency: Adjacency, dtype: Any = np.float64) 
     """Return the sensitivity of the sum: replacing a record moves it twice as far.
 
     Sums in double precision, or of integers, are exact (clipping.hpp). In single precision every
-    addition rounds, by what depends on all rows: nothing that is independent of them bounds it.
+    addition rounds, and the rounding depends on all rows: no bound is independent of them.
     """
     if dtype == np.float32:
         return math.inf

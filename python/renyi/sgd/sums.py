@@ -1,4 +1,4 @@
-"""What clipping returns: the sum, its sensitivity, and what must not be published."""
+"""The result of clipping: the sum, its sensitivity, and private diagnostics."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class RowCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrivateDiagnostics:
-    """Numbers about single records. None of them is noised: publishing one breaks the guarantee.
+    """Numbers about single records, without noise: publishing one of them breaks the guarantee.
 
     Attributes:
-        norms: Of the rows before clipping, (B,) or (B, arrays); NaN for a row that is not finite.
-        factors: What the rows were multiplied by, of the same shape; 0 for a row that is not
+        norms: Norms of the rows before clipping, (B,) or (B, arrays); NaN for a row that is not
             finite.
-        stripped: Rows that are counted besides, without a norm: those of
+        factors: Factors of the rows, of the same shape; 0 for a row that is not finite.
+        stripped: Further rows that are counted without a norm: those of
             `ClippedSum.without_diagnostics`.
     """
 
@@ -54,24 +54,24 @@ class PrivateDiagnostics:
 
     @property
     def nonfinite_count(self) -> int:
-        """Rows with NaN or infinity, which contributed zero."""
+        """Number of rows with NaN or infinity, which contributed zero."""
         bad = np.isnan(self._by_row(self.norms)).any(axis=1)
         return int(bad.sum()) + self.stripped.nonfinite
 
     @property
     def unclipped_count(self) -> int:
-        """Finite rows that were not made smaller."""
+        """Number of finite rows that were not made smaller."""
         whole = (self._by_row(self.factors) >= 1.0).all(axis=1)
         return int(whole.sum()) + self.stripped.unclipped
 
     @property
     def clipped_count(self) -> int:
-        """Finite rows that were made smaller."""
+        """Number of finite rows that were made smaller."""
         return self.batch_size - self.nonfinite_count - self.unclipped_count
 
     @property
     def clipped_fraction(self) -> float:
-        """Clipped rows over all; 0 of an empty batch."""
+        """Number of clipped rows over all rows; 0 for an empty batch."""
         return self.clipped_count / max(self.batch_size, 1)
 
     def counts(self) -> PrivateDiagnostics:
@@ -98,19 +98,20 @@ class ClippedSum:
     ``out`` holds the next batch.
 
     Attributes:
-        sum: As the gradients were given; on a grid integers, in spacings. It is not private before
-            noise is added.
-        sensitivity: How far one record moves the sum between neighbours (``adjacency``), in the
-            Euclidean norm and the unit of the sum. It holds for the floating-point numbers: sums in
-            double precision and on a grid are exact, or their rounding is within the margin
-            (``rounding``). Infinite in single precision, where the rounding depends on all rows.
-        max_grad_norm: The bound, or those of the arrays.
+        sum: An array, or a list where the gradients were a list; on a grid integers, in spacings.
+            It is not private before noise is added.
+        sensitivity: The largest Euclidean distance between the sums of neighbours (``adjacency``),
+            in the unit of the sum. It holds for the floating-point numbers: sums in double
+            precision and on a grid are exact, or their rounding is within the margin
+            (``rounding``). It is infinite in single precision, where the rounding depends on all
+            rows.
+        max_grad_norm: The bound, or the bounds of the arrays.
         clipping, adjacency: As they were given.
-        private: Norms and counts: not for publication. They travel with the sum, where it is sent,
-            unless `without_diagnostics` has left the norms behind.
-        grid: To which each row was rounded.
-        rounding: What the matrix products of `ghost_clip_and_sum` can have moved it by, over the
-            bound.
+        private: Norms and counts, not for publication. They are sent with the sum unless
+            `without_diagnostics` has dropped the norms.
+        grid: The grid that each row was rounded to.
+        rounding: A bound of the rounding in the matrix products of `ghost_clip_and_sum`, over the
+            clipping norm.
     """
 
     sum: Arrays
@@ -124,7 +125,7 @@ class ClippedSum:
     _mark: int | None = field(default=None, repr=False)
     _parts: frozenset[int] | None = field(
         default=None, repr=False
-    )  # identifiers of the sums that it is made of
+    )  # identifiers of the sums that were added
 
     def __post_init__(self) -> None:
         if not isinstance(self.private, PrivateDiagnostics):
@@ -164,8 +165,8 @@ class ClippedSum:
     def without_diagnostics(self) -> ClippedSum:
         """Return the same sum without norms and factors of single rows, small enough to be sent.
 
-        How many rows there were, were not finite and were clipped stays with it, for checks of the
-        batch size and for `QuantileClipNorm`: that is private too, as the sum is before noise.
+        The numbers of rows, of rows that were not finite and of clipped rows are kept, for checks
+        of the batch size and for `QuantileClipNorm`: they are private, like the sum before noise.
 
         >>> from renyi.sgd import clip_and_sum
         >>> sent = clip_and_sum(np.array([[3.0, 4.0], [0.5, 0.0]]), 1.0).without_diagnostics()
@@ -177,7 +178,7 @@ class ClippedSum:
 
     @property
     def single(self) -> bool:
-        """Whether the gradients were one array and no list."""
+        """Whether the gradients were one array, not a list."""
         return not isinstance(self.sum, list)
 
     @property
@@ -266,7 +267,7 @@ Shape = tuple[int, ...]
 
 
 def shapes_of(shapes: Any) -> tuple[list[Shape], bool]:
-    """Return the shapes of rows as a list, and whether it is one that was not given as a list."""
+    """Return the shapes of rows as a list, and whether one shape was given without a list."""
     single = isinstance(shapes, tuple) and not any(isinstance(n, list | tuple) for n in shapes)
     given = [shapes] if single else shapes
     if not isinstance(given, list | tuple) or not all(isinstance(s, list | tuple) for s in given):
@@ -289,7 +290,7 @@ def refuse_means(grads: Any, wanted: list[Shape], name: str) -> None:
 
 
 def check_shapes(part: Rows | ClippedSum, wanted: list[Shape], single: bool, name: str) -> None:
-    """Raise `ValueError` unless a part has these shapes, and is a list where that is wanted."""
+    """Raise `ValueError` unless a part has these shapes, and is a list where one is wanted."""
     rows = isinstance(part, Rows)
     found = part.shapes if isinstance(part, Rows) else [array.shape for array in part.arrays]
     if (found, part.single) == (wanted, single):

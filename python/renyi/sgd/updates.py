@@ -36,8 +36,10 @@ class Schedule:
     of a `TrainingPlan` it is a factor of the number of the plan.
 
     Args:
-        starts: The first steps of the pieces, increasing, from 1 on, with which steps are counted.
-        values: Of the pieces: finite and not negative. The last one stays.
+        starts: The first steps of the pieces, increasing; steps are counted from 1, the first
+            start.
+        values: The values of the pieces, finite and not negative. The last one holds for all later
+            steps.
 
     >>> half = Schedule((1, 501), (1.0, 0.5))
     >>> half.at(500), half.at(501), half.at(10_000)
@@ -102,7 +104,7 @@ class Schedule:
         return bisect_right(self.starts, step) - 1
 
     def counts(self, done: int, steps: int) -> Iterator[tuple[int, int]]:
-        """Yield the pieces of ``steps`` steps after ``done``, and how many of these are in each."""
+        """Yield the pieces of ``steps`` steps after ``done``, with the number of steps in each."""
         first, last = done + 1, done + steps
         for k in range(self.piece(first), len(self.starts)):
             end = self.starts[k + 1] - 1 if k + 1 < len(self.starts) else last
@@ -131,7 +133,7 @@ def value_at(value: float | Schedule, step: int) -> float:
 class UpdateRule(ABC):
     """Settings of an update; its memory between steps is kept by the optimiser.
 
-    A rule is a dataclass: its fields are saved, and make it again.
+    A rule is a dataclass: its fields are saved, and restore it.
     """
 
     learning_rate: float | Schedule
@@ -139,7 +141,7 @@ class UpdateRule(ABC):
     @property
     @abstractmethod
     def slots(self) -> int:
-        """Number of arrays of the shape of a parameter that it remembers."""
+        """Number of arrays of the shape of a parameter that the rule remembers."""
 
     @abstractmethod
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
@@ -234,7 +236,7 @@ class Adam(UpdateRule):
         parameter -= rate / (1.0 - self.beta1**step) * mean / size
 
     def _size(self, square: Array) -> Array:
-        """Return what the mean is divided by, from the corrected second moment."""
+        """Return the divisor of the mean, from the corrected second moment."""
         size: Array = np.sqrt(square) + self.stability
         return size
 
@@ -245,7 +247,7 @@ class AdamW(Adam):
 
     .. math:: w \leftarrow (1 - \eta \lambda) w
 
-    comes before the step.
+    is applied before the step.
 
     Args:
         learning_rate, beta1, beta2, stability: As for `Adam`.
@@ -281,7 +283,7 @@ class AdamBC(Adam):
 
     Args:
         learning_rate, beta1, beta2: As for `Adam`.
-        stability: :math:`s` in (0, inf): what a root of less counts as.
+        stability: :math:`s` in (0, inf): the least value of the root.
         noise_std: :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry
             of the gradient: noise multiplier times clipping norm over the expected batch size.
 

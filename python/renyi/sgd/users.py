@@ -1,4 +1,4 @@
-"""Users as the unit of a guarantee: which of the two ways to sample them has less noise."""
+"""Users as the unit of a guarantee: a comparison of the noise of two ways to sample them."""
 
 from typing import Any, NamedTuple
 
@@ -24,11 +24,11 @@ class UserSampling(NamedTuple):
 
     @property
     def recommended(self) -> Unit:
-        """What to draw: the way with less noise at equal clipping norms.
+        """The unit to draw: that with less noise at equal clipping norms.
 
         Mean gradients of users are shorter than those of records, up to the root of the number of
-        records where these differ at random: with a norm that is smaller by a factor, users are
-        better up to a ``user_noise`` that is larger by it.
+        records where these differ at random: with a clipping norm smaller by a factor, users are
+        better up to a ``user_noise`` larger by this factor.
         """
         return "record" if self.record_noise <= self.user_noise else "user"
 
@@ -46,11 +46,11 @@ def compare_user_sampling(
     """Return both ways to train with users as the unit, calibrated to one budget.
 
     Args:
-        users: Their number.
-        records_per_user: What each of them has, at most, in [1, 1000].
-        batch_size: Gradients of records that a step computes on average: as many in both ways.
-        target_epsilon, target_delta: For all records of a user together.
-        records_drawn: Records that a user who is drawn contributes; by default all. It divides
+        users: Number of users.
+        records_per_user: The most records of a user, in [1, 1000].
+        batch_size: Average number of record gradients that a step computes, equal for both ways.
+        target_epsilon, target_delta: The target for all records of a user together.
+        records_drawn: Number of records that a drawn user contributes; by default all. It divides
             ``batch_size``.
         **settings: Of `TrainingPlan`: ``steps`` or, for passes over the records, ``epochs`` where
             users contribute all; ``max_grad_norm``, ``adjacency``, ``accountant``.

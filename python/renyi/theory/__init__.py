@@ -1,4 +1,4 @@
-"""To compute with, not to account with: the theory behind the accountants, each theorem by itself.
+"""The theory behind the accountants, theorem by theorem: for computations, not for accounting.
 
 * `indistinguishability`: two distributions told apart by sets, by tails of the loss;
 * `f_divergences`: of finite distributions, densities, mixtures and kernels;
@@ -15,9 +15,9 @@
 
 For the guarantee of a run use the accountants: these bounds are older and larger, and `comparison`
 says by how much. Every function says under which adjacency and sampling its number holds. A bad
-argument is a TypeError or a ValueError that names it; what else can fail is listed. What is here is
-documented and tested like the rest, but stands outside the promise of a stable interface: a
-theorem may be stated better. Modules are loaded on first use.
+argument raises a TypeError or a ValueError that names it; other errors are listed. This package is
+documented and tested like the rest, but its interface is not promised to be stable. Modules are
+loaded on first use.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "compare", "compare_samplings", "plot_comparison"]
 __dir__ = __all__.copy
 
-_LEAST, _MOST, _TOLERANCE = 0.05, 1e6, 1e-4  # the noise multipliers that are looked at
+_LEAST, _MOST, _TOLERANCE = 0.05, 1e6, 1e-4  # range and accuracy of noise multipliers
 _DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch size
-_RTOL = 1e-4  # of what lattices answer
+_RTOL = 1e-4  # relative accuracy of lattices
 _EITHER = "poisson or fixed_size", "add_remove (poisson) or replace_one (fixed_size)"
 _POISSON = "poisson", "add_remove"
 _LABELS = {
@@ -63,10 +63,10 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one method says of one run, ``found`` naming the number that it gave.
+    """The result of one method for one run; ``found`` names the number that was computed.
 
-    ``adjacency`` and ``sampling`` are what it holds for, and the noise multiplier is the standard
-    deviation of the noise over the sensitivity of that adjacency.
+    It holds for ``adjacency`` and ``sampling``, and the noise multiplier is the standard deviation
+    of the noise over the sensitivity of that adjacency.
     """
 
     method: str
@@ -81,7 +81,7 @@ class Row:
 
 @dataclass(frozen=True)
 class SamplingRow:
-    """What a run costs under one way to draw its batches: a certified bracket of epsilon."""
+    """A certified bracket of epsilon of a run for one way to draw its batches."""
 
     sampling: str
     label: str
@@ -100,13 +100,13 @@ class Run:
 
     @property
     def epochs(self) -> int:
-        """Steps times rate, rounded up unless it is an integer but for the rate's own rounding."""
+        """Steps times rate, rounded up unless it is an integer up to the rounding of the rate."""
         return max(math.ceil(self.steps * self.rate * (1.0 - 2.0**-50)), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method: what it holds for, and its guarantee of a run and an epsilon or a delta."""
+    """A method with its sampling and adjacency, and its guarantee for a run."""
 
     label: str
     sampling: str
@@ -182,11 +182,11 @@ def compare(
     Args:
         sample_rate: The probability with which a record enters a step, in (0, 1].
         noise_multiplier: Standard deviation of the noise over the sensitivity of one record, in (0,
-            inf). None: every method gives the noise with which it proves both epsilon and delta.
+            inf). None: every method gives the noise for which it proves both epsilon and delta.
         steps: From 1 to 10^9.
         epsilon: In [0, inf]; every method gives its delta. In (0, inf) without a noise multiplier.
-        delta: In [0, 1]; every method gives its epsilon. One of both has to be given, or both
-            without a noise multiplier, delta in (0, 1).
+        delta: In [0, 1]; every method gives its epsilon. Either epsilon or delta has to be given,
+            or both without a noise multiplier, then delta in (0, 1).
         methods: Names from `METHODS`; by default all:
 
             "full_batch"
@@ -207,11 +207,12 @@ def compare(
                 the exact privacy curve
 
     Returns:
-        In the order of ``methods``, each with ``method``, ``label``, ``noise_multiplier``,
-        ``epsilon``, ``delta``, ``sampling`` and ``adjacency``. What is computed is rounded up; 1 or
-        infinity where a method gives nothing. The adjacencies differ, each row says its own. A
-        noise multiplier that was looked for proves the target, and one smaller by 1e-4 of itself
-        did not, unless it is 0.05, the smallest that is tried; infinity if none up to 10^6 will do.
+        Rows in the order of ``methods``, each with ``method``, ``label``, ``noise_multiplier``,
+        ``epsilon``, ``delta``, ``sampling`` and ``adjacency``. Computed numbers are rounded up, and
+        1 or infinity where a method gives nothing. The adjacencies of the rows differ. A noise
+        multiplier that was searched for proves the target, and one smaller by a relative 1e-4 did
+        not, unless it is 0.05, the smallest that is tried; it is infinity if none up to 10^6
+        suffices.
 
     Source: "Great but Manageable Expectations" asks for this comparison: of "advanced",
     "full_batch" and "moment_bound", delta_1 to delta_3 there, and by the noise they permit.
@@ -276,16 +277,17 @@ def compare_samplings(
 
     Args:
         population: Number of records.
-        batch_size: Of a batch, at most ``population``.
-        noise_multiplier: Of the noise added to each batch, in (0, inf).
+        batch_size: Size of a batch, at most ``population``.
+        noise_multiplier: Multiplier of the noise of each batch, in (0, inf).
         epochs: Passes over the data, at least 1.
         delta: In (0, 1).
 
     Returns:
-        With ``sampling``, ``label``, ``adjacency`` and ``lower`` and ``upper`` ends of epsilon: for
-        "fixed_size" where one record is replaced, which hides it behind half the noise; for
-        "shuffled" where one contributes nothing instead; for the others where one is there or not.
-        "truncated_poisson" has batches of up to 10 standard deviations more than ``batch_size``.
+        Rows with ``sampling``, ``label``, ``adjacency`` and the ends ``lower`` and ``upper`` of
+        epsilon. In "fixed_size" one record is replaced, which halves the relative noise; in
+        "shuffled" one record contributes nothing instead; in the others one record is added or
+        removed. "truncated_poisson" has batches of up to 10 standard deviations more than
+        ``batch_size``.
 
     >>> rows = compare_samplings(60_000, 600, noise_multiplier=1.0, epochs=1, delta=1e-5)
     >>> [(row.sampling, round(row.upper, 3)) for row in rows[:3]]
@@ -325,16 +327,16 @@ def plot_comparison(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what was compared against the number of steps or epochs, on logarithmic axes.
+    """Draw the compared numbers against the number of steps or epochs, on logarithmic axes.
 
     Args:
-        places: Steps, or epochs for `compare_samplings`, rising.
-        rows: What `compare` or `compare_samplings` returned for each; of `compare` all of one kind.
-        ax: Where to draw; by default a new figure.
+        places: Increasing numbers of steps, or of epochs for `compare_samplings`.
+        rows: The results of `compare`, all of one kind, or of `compare_samplings` for each place.
+        ax: The axes to draw on; by default those of a new figure.
 
     Returns:
-        With a line for each method that gives anything, which ends where the method gives nothing;
-        or for each way to draw batches, filled between the ends of a wide bracket.
+        The axes, with a line for each method, which ends where the method gives nothing; or with a
+        line for each way to draw batches, filled between the ends of a wide bracket.
 
     Raises:
         ImportError: Without matplotlib.

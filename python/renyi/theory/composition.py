@@ -1,7 +1,7 @@
 """Composition of (epsilon, delta) guarantees: basic, advanced and optimal.
 
-Every mechanism may be chosen in the light of what the others released unless "independent" is said.
-The adjacency is that of the guarantees put in. What is handed out is rounded to the safe side.
+Every mechanism may be chosen with knowledge of the earlier releases unless "independent" is stated.
+The adjacency is that of the given guarantees. Results are rounded to the safe side.
 """
 
 import math
@@ -40,17 +40,17 @@ __dir__ = __all__.copy
 
 Form = Literal["independent", "adaptive", "sharp"]
 _LOG_2 = math.log(2.0)
-_RTOL = 1e-8  # of what the accountant answers, the least it takes
+_RTOL = 1e-8  # the least relative accuracy of the accountant
 
 
 def basic_composition(
     epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0, count: npt.ArrayLike = 1
 ) -> Guarantee:
-    """Add up: mechanisms that are (epsilon_i, delta_i)-private together have the sums, rounded up.
+    """Return the sums of epsilons and deltas, which the composition satisfies, rounded up.
 
     Args:
         epsilon, delta: In [0, inf] and [0, 1].
-        count: How often each is used; the three broadcast.
+        count: Number of uses of each; the three arguments broadcast.
 
     Source: "A Tail of Two Densities", Claim 10; Dwork, Roth 2014, Theorem 3.16.
 
@@ -78,7 +78,7 @@ def _total(counts: list[float], values: list[float]) -> float:
     """Return the sum of all values, each as often as its count says, rounded up."""
     try:
         found = math.fsum(n * x for n, x in zip(counts, values, strict=True))
-    except OverflowError:  # of finite numbers
+    except OverflowError:  # the sum of finite numbers overflows
         return math.inf
     return above(found) if found else 0.0
 
@@ -88,13 +88,13 @@ def mean_loss_bound(epsilon: float, *, sharp: bool = True, both: bool = False) -
 
     Args:
         epsilon: In [0, inf].
-        sharp: The least bound, epsilon tanh(epsilon/2), which randomized response attains; or
-            a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon beyond, which is at most
-            epsilon^2 / log 2.
-        both: Of the sum of both orders, D(p||q) + D(q||p): twice the sharp one, or epsilon times
-            exp(epsilon) - 1.
+        sharp: Whether to return the least bound, epsilon tanh(epsilon/2), which randomized response
+            attains; otherwise a(epsilon) = epsilon (exp(epsilon) - 1) up to log 2 and epsilon
+            beyond, which is at most epsilon^2 / log 2.
+        both: Whether to bound the sum of both orders, D(p||q) + D(q||p): by twice the sharp bound,
+            or by epsilon times exp(epsilon) - 1.
 
-    Source: "A Tail of Two Densities", Claims 11 and 12; the sharp one is the divergence of the
+    Source: "A Tail of Two Densities", Claims 11 and 12; the sharp bound is the divergence of the
     two-point pair that dominates all others (Kairouz, Oh, Viswanath 2015).
 
     >>> round(mean_loss_bound(0.5), 4), round(mean_loss_bound(0.5, sharp=False), 4)
@@ -132,9 +132,10 @@ def advanced_composition(
     Args:
         epsilon: In [0, inf).
         slack: The probability beta, in (0, 1), with which the loss may exceed the new epsilon.
-        target_epsilon: The new epsilon itself, in [0, inf]. One of both has to be given.
+        target_epsilon: The new epsilon itself, in [0, inf]. Either this or ``slack`` has to be
+            given.
         delta: In [0, 1].
-        count: How often each is used; broadcasts with ``epsilon`` and ``delta``.
+        count: Number of uses of each; broadcasts with ``epsilon`` and ``delta``.
         form ({"adaptive", "independent", "sharp"}): With a = `mean_loss_bound` without ``sharp``:
             sum a_i + sqrt(2 log(1/beta) sum w_i^2) where w = epsilon + a for "adaptive" and w =
             epsilon for "independent", which is stated for mechanisms chosen beforehand. "sharp" is
@@ -142,8 +143,8 @@ def advanced_composition(
             lies in an interval of length 2 epsilon.
 
     Returns:
-        Rounded up: that epsilon, and beta + sum delta_i, at most 1. With a target beta is
-        exp(-(target - sum a_i)^2 / (2 sum w_i^2)), and 1 where the target is below the mean.
+        The new epsilon, and delta = beta + sum delta_i, at most 1; rounded up. With a target beta
+        is exp(-(target - sum a_i)^2 / (2 sum w_i^2)), and 1 where the target is below the mean.
 
     Source: "A Tail of Two Densities", Claims 14 and 17 (independent), 16 and 18 (adaptive); (6.99).
 
@@ -190,7 +191,7 @@ def _tail_at(steps: _Steps, target: float) -> float:
 
 
 class Split(NamedTuple):
-    """How `best_split` divides delta: what holds together, and what each mechanism may use."""
+    """The division of delta by `best_split`: the joint guarantee and the share of a mechanism."""
 
     epsilon: float
     delta: float
@@ -202,7 +203,7 @@ class Split(NamedTuple):
 def best_split(
     epsilon_at: Callable[[float], float], delta: float, count: int, *, form: Form = "adaptive"
 ) -> Split:
-    """Divide delta between the mechanisms and the concentration of their loss, at least epsilon.
+    """Divide delta between mechanisms and the concentration of their loss, for least epsilon.
 
     Args:
         epsilon_at: The epsilon of one mechanism at a given delta in (0, 1): its privacy curve, or
@@ -213,7 +214,7 @@ def best_split(
 
     Returns:
         Each mechanism may use ``step_delta`` = (delta - slack)/count, rounded down. The search may
-        miss the best division by a little; what it returns is a guarantee.
+        miss the best division by a little; the result is a guarantee in any case.
 
     >>> from renyi import special
     >>> curve = lambda delta: float(special.gaussian_epsilon_upper(0.02, delta))
@@ -249,19 +250,20 @@ def optimal_composition(
 ) -> Guarantee:
     """Return the least guarantee of ``count`` mechanisms, each (epsilon, delta)-private.
 
-    The yardstick of all others: no bound from epsilon and delta alone is smaller.
+    No bound from epsilon and delta alone is smaller.
 
     Args:
-        epsilon: Of each, in [0, inf).
-        count: From 0 to 1e9.
-        delta: Of each, in [0, 1].
-        target_epsilon: Of the composition, in [0, inf].
-        target_delta: Of the composition, in [0, 1]. One of both has to be given.
+        epsilon: Epsilon of each mechanism, in [0, inf).
+        count: Number of mechanisms, from 0 to 1e9.
+        delta: Delta of each mechanism, in [0, 1].
+        target_epsilon: Epsilon of the composition, in [0, inf].
+        target_delta: Delta of the composition, in [0, 1]. Either this or ``target_epsilon`` has to
+            be given.
 
     Returns:
-        Rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more for more of them and
-        where the target is next to the largest loss or ``epsilon`` next to 0; an epsilon is
-        infinite where the probability that a mechanism fails exceeds the target.
+        The other number, rounded up: delta by a relative 1e-8 for up to 10^5 mechanisms, by more
+        for more mechanisms and where the target is next to the largest loss or ``epsilon`` next to
+        0. Epsilon is infinite where the probability that a mechanism fails exceeds the target.
 
     The worst case is ``count`` coins of bias exp(epsilon)/(1 + exp(epsilon)), revealed outright
     with probability delta each. It covers adaptive choices, and `renyi.PLDAccountant` composes it.

@@ -1,9 +1,9 @@
 """The doubles nearest to log A and to the Rényi divergence of the sampled Gaussian mechanism.
 
-By Ziv's strategy: a value in double-double with a proven bound of its error, some 1e-21 relatively,
-decides the rounding nearly always where the orders exceed 1; ball arithmetic (python-flint) to more
-and more digits decides elsewhere. `renyi.special.log_a` is some hundred times faster and off by a
-few units in the last place.
+This is Ziv's strategy: a value in double-double with a proven error bound, some 1e-21 relatively,
+nearly always decides the rounding where the orders exceed 1; elsewhere ball arithmetic
+(python-flint) with more and more digits decides it. `renyi.special.log_a` is some hundred times
+faster and off by a few units in the last place.
 """
 
 import math

@@ -15,9 +15,9 @@ computation for alpha > 1). All terms are non-negative: where each Kullback-Leib
 accurate, nothing cancels, neither near alpha = 1 nor between close parameters. P, Q and M lie on a
 line: differences and determinants of two of them are multiples of those of P and Q.
 
-Invertible maps keep divergences, so most families are gamma distributions in disguise. The others
-add a term in closed form (normal, Laplace, Pareto), or have one of their own (logistic, uniform,
-Cramér). `ExponentialFamily` takes any other by its A.
+Invertible maps keep divergences, and map most families to gamma distributions. The others add a
+term in closed form (normal, Laplace, Pareto), or have a formula of their own (logistic, uniform,
+Cramér). `ExponentialFamily` takes any other family by its A.
 """
 
 from __future__ import annotations
@@ -126,15 +126,16 @@ class ExponentialFamily:
         natural: The natural parameter theta.
         log_partition: A, of an array of shape (n,); convex, and inf outside the natural domain.
             Both distributions must have the same function.
-        mean: The gradient of A, an array of shape (n,): the mean of T. Needed for alpha = 1 alone.
+        mean: The gradient of A, an array of shape (n,): the mean of T. It is needed for alpha = 1
+            only.
 
     Raises:
-        TypeError, ValueError: On other types; when a divergence of order 1 is asked for without
-            ``mean``.
+        TypeError, ValueError: For other types, or for a divergence of order 1 without ``mean``.
 
     The divergence is (A(a theta_p + (1-a) theta_q) - a A(theta_p) - (1-a) A(theta_q)) / (a - 1),
-    infinite where the first argument leaves the domain. Computed as it stands: the absolute error
-    is about that of A's values times max(a, 1)/|a - 1|. The named families have better.
+    infinite where the first argument leaves the domain. The formula is computed as it stands: the
+    absolute error is about that of A's values times max(a, 1)/|a - 1|. The named families have
+    better formulas.
 
     >>> def log_partition(theta): return math.exp(theta[0])  # Poisson, theta = log(mean)
     >>> p, q = (ExponentialFamily([math.log(m)], log_partition) for m in (2.0, 1.0))
@@ -174,18 +175,18 @@ def renyi_divergence(
     """Return the Rényi divergence of order alpha of p from q, log E_q[(p/q)^alpha] / (alpha - 1).
 
     Args:
-        p, q: Of one family. Those that one invertible map takes into one family count as such:
+        p, q: Distributions of one family, also those that one invertible map takes into one family:
             Rayleigh and half-normal are both chi distributions.
         alpha: Orders in (0, 1e12]; at 1 the Kullback-Leibler divergence, the limit.
 
     Returns:
-        Of the shape of alpha, in nats; inf where it is infinite.
+        float or ndarray of the shape of alpha, in nats; inf where the divergence is infinite.
 
-    A nearest value, not a bound. Over 55,000 random pairs and orders, near 1 and for parameters
-    equal but for 1e-12 of themselves too, the relative error against 80-digit arithmetic was below
-    5e-12 (1 + c), c the change of the divergence for a change of a parameter, both relative; c is
-    large next to the order at which the divergence becomes infinite. For the beta distribution it
-    was below 1e-10, the largest beside parameters of 0.001.
+    The result is a nearest value, not a bound. Over 55,000 random pairs and orders, near 1 and for
+    parameters equal but for 1e-12 of themselves too, the relative error against 80-digit arithmetic
+    was below 5e-12 (1 + c), c the change of the divergence for a change of a parameter, both
+    relative; c is large next to the order at which the divergence becomes infinite. For the beta
+    distribution it was below 1e-10, with the largest errors at parameters of 0.001.
 
     Source: Gil, Alajaji, Linder 2013, Information Sciences 249 (the closed forms). van Erven,
     Harremoës 2014, arXiv 1206.2459, Theorem 30 (the form used).
@@ -213,7 +214,7 @@ def renyi_divergence(
                 divergence = FAMILIES[kind_p[0][0]].divergence
                 assert divergence is not None
                 found = divergence(kind_p[1], kind_q[1], orders)
-    # What is zero but for rounding is not negative.
+    # Rounding must not make a zero negative.
     return np.maximum(found, 0.0).reshape(shape)[()]
 
 
@@ -277,7 +278,7 @@ def _from_kl(alpha: Array, p: Values, q: Values, kl: KL, closed: bool = False) -
 
 
 def _gamma(alpha: Array, p: Values, q: Values, gap: float | None = None) -> Array:
-    """Of gamma distributions (shape, scale), scales up to a common factor and ``gap`` apart.
+    """Return that of gamma distributions (shape, scale), scales up to a factor and ``gap`` apart.
 
     With g of `_bregman.gamma_excess`, rates r and means m = k/r
 
@@ -303,12 +304,12 @@ def _chi(p: Values, q: Values, alpha: Array) -> Array:
 
 
 def _exponential_by_log(log_ratio: float, alpha: Array) -> Array:
-    """Of exponential distributions whose scales have p's over q's ratio e^log_ratio."""
+    """Return that of exponential distributions; the scale of p over that of q is e^log_ratio."""
     if abs(log_ratio) <= _FAR:
         p, q = math.exp(min(log_ratio, 0.0)), math.exp(-max(log_ratio, 0.0))
         gap = math.copysign(math.expm1(-abs(log_ratio)), log_ratio)
         return _gamma(alpha, (1.0, p), (1.0, q), gap)
-    # e^-|log_ratio| is nothing beside 1
+    # e^-|log_ratio| is negligible beside 1
     if log_ratio > 0.0:
         return _by_order(
             alpha,
@@ -399,7 +400,7 @@ def _multivariate_gaussian(p: Values, q: Values, alpha: Array) -> Array:
 
 
 def _laplace(p: Values, q: Values, alpha: Array) -> Array:
-    """Return integrals of exponentials, this being no exponential family.
+    """Return the divergence by integrals of exponentials, as this is no exponential family.
 
     With d = |m_p - m_q|, A = alpha/b_p, B = (alpha-1)/b_q: the divergence is that of exponentials
     of scales b, the case d = 0, plus log(H)/(alpha-1),
@@ -484,7 +485,7 @@ def _cramer(p: Values, q: Values, alpha: Array) -> Array:
 
 
 def _pareto(p: Values, q: Values, alpha: Array) -> Array:
-    """Add what one support has to itself; log(X/minimum) is exponential."""
+    """Add the part of one support outside the other; log(X/minimum) is exponential."""
     (low_p, index_p), (low_q, index_q) = p, q
     found, gap = _gamma(alpha, (1.0, index_q), (1.0, index_p)), _log_ratio(low_p, low_q)
     if gap >= 0.0:
@@ -578,7 +579,7 @@ class _Family:
     fields: dict[str, Check]
     divergence: Callable[[Values, Values, Array], Array] | None = None
     into: Callable[..., tuple[str, Values]] | None = None
-    shared: Callable[..., Any] | None = None  # what both distributions must have equal
+    shared: Callable[..., Any] | None = None  # the values that must agree in both
     defaults: dict[str, float] = field(default_factory=dict)
     check: Callable[..., None] | None = None
 
@@ -592,7 +593,7 @@ FAMILIES: dict[str, _Family] = {
     "dirichlet": _Family({"concentration": _concentration}, _dirichlet, shared=len),
     "exponential": _Family(
         {"rate": _positive},
-        # Scales are the other's rates, but for a common factor.
+        # Scales are the rates of the other one up to a common factor.
         lambda p, q, alpha: _gamma(alpha, (1.0, q[0]), (1.0, p[0])),
     ),
     "gamma": _Family(

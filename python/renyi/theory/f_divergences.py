@@ -1,8 +1,8 @@
-"""f-divergences of distributions that are given: finite ones, densities, mixtures, kernels.
+"""f-divergences of given distributions: finite ones, densities, mixtures, kernels.
 
-Divergences of finite distributions are rounded up. Those of densities are integrals by quadrature
-with an estimate of the error, no bounds. `renyi.pairs.Composition` bounds hockey-stick divergences
-of either.
+Divergences of finite distributions are rounded up. Divergences of densities are integrals by
+quadrature with an error estimate, not bounds. `renyi.pairs.Composition` bounds hockey-stick
+divergences of either kind.
 
 >>> round(finite_divergence([0.9, 0.1], [0.1, 0.9], 2.0), 4)
 2.0932
@@ -43,9 +43,9 @@ def finite_divergence(p: npt.ArrayLike, q: npt.ArrayLike, alpha: float) -> float
         alpha: In (0, inf]; at 1 the Kullback-Leibler divergence, at inf the largest log(p/q).
 
     Returns:
-        Rounded up, of the numbers given, without dividing them by their sum, by about 1e-14/|alpha
-        - 1| next to 1; infinite where for alpha >= 1 an outcome of p has no probability in q, for
-        alpha < 1 if they share none.
+        The divergence of the given numbers, which are not divided by their sum, rounded up, by
+        about 1e-14/|alpha - 1| next to 1. It is infinite for alpha >= 1 if an outcome of p has no
+        probability in q, for alpha < 1 if p and q share no outcome.
 
     >>> round(finite_divergence([0.9, 0.1], [0.1, 0.9], 2.0), 4)
     2.0932
@@ -88,7 +88,7 @@ def _two(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[Array, Array]:
 
 
 class Integral(NamedTuple):
-    """A value by quadrature, and by how much half the panels differ from it."""
+    """A value by quadrature, and its difference from that with half the panels."""
 
     value: float
     error: float
@@ -100,10 +100,11 @@ def density_divergence(
     """Integrate the Rényi divergence of two densities of one variable, and estimate the error.
 
     Args:
-        log_p, log_q: Logarithms of the densities, of arrays; -inf where a density is 0.
+        log_p, log_q: Functions of arrays, the logarithms of the densities; -inf where a density is
+            0.
         alpha: In (0, inf), not 1.
-        breaks: Rising; from where to where there is anything to integrate, and where the densities
-            are not smooth in between.
+        breaks: Increasing numbers: the ends of the range of integration, and the places in between
+            where the densities are not smooth.
 
     >>> def laplace(mean):
     ...     return lambda x: -np.abs(x - mean) - np.log(2.0)
@@ -162,7 +163,7 @@ def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: flo
 
     Args:
         divergences (array_like of shape (n,)): Upper bounds of D_alpha(p_i || q_i), in [0, inf].
-        weights (array_like of shape (n,)): Non-negative, of sum 1.
+        weights (array_like of shape (n,)): Non-negative weights of sum 1.
         alpha: In (0, 1e12].
 
     Returns:
@@ -197,7 +198,7 @@ def mixture_bound(divergences: npt.ArrayLike, weights: npt.ArrayLike, alpha: flo
         value = anchor + math.fsum(shares * (found - anchor))
     else:
         value = anchor + _log_mean_exp(beta * (found - anchor), shares) / beta
-    # The sum of the weights is 1 up to 1e-12, and by it they are divided.
+    # The sum of the weights is 1 up to 1e-12; it divides them.
     return min(value + 4e-12 * abs(value - anchor) + 2.0**-48 * value, largest)
 
 
@@ -208,14 +209,15 @@ def _log_mean_exp(exponents: npt.NDArray[np.float64], weights: npt.NDArray[np.fl
         excess = math.fsum(weights * np.expm1(exponents)) / total
         if excess > -0.5:
             return math.log1p(excess)
-        # little is left of 1: the terms themselves, not what they lack
+        # the mean is far below 1: sum the terms, not their distance from 1
         return math.log(math.fsum(weights * np.exp(exponents)) / total)
 
 
 def kernel_contraction(kernel: npt.ArrayLike, epsilon: float) -> float:
     """Return the contraction coefficient of E_g of a Markov kernel on a finite set, rounded up.
 
-    ``max E_g(kernel[i], kernel[j])`` over pairs of rows: for ``epsilon = 0`` Dobrushin's.
+    It is ``max E_g(kernel[i], kernel[j])`` over pairs of rows; for ``epsilon = 0`` it is
+    Dobrushin's coefficient.
 
     Args:
         kernel: Square or not; rows of non-negative numbers that add up to 1 (to 1e-9).
@@ -245,7 +247,7 @@ def _kernel_of(kernel: Any) -> npt.NDArray[np.float64]:
     return rows
 
 
-# Any convex f, and what a kernel leaves of its divergence.
+# Divergences of any convex f, and their contraction by a kernel.
 
 Convex = Callable[[float], float]
 # f with f(1) = 0, and the slope f(t)/t for large t
@@ -268,10 +270,10 @@ def f_divergence(
         f ({"kl", "total_variation", "chi_squared", "squared_hellinger"} or callable): t log t, |t -
             1|/2, (t - 1)^2, (sqrt(t) - 1)^2; or a convex function of t in [0, inf) with f(1) = 0.
             ``lambda t: max(t - g, 0)`` is the hockey-stick divergence, of slope 1.
-        slope: The limit of f(t)/t of a callable, which outcomes without probability in q count by.
+        slope: The limit of f(t)/t for a callable, the weight of outcomes without probability in q.
 
     Returns:
-        As accurate as f; infinite where the slope is and q lacks an outcome of p.
+        The divergence, as accurate as f; infinite where the slope is and q lacks an outcome of p.
 
     >>> round(f_divergence([0.9, 0.1], [0.5, 0.5], "total_variation"), 12)
     0.4
@@ -301,8 +303,8 @@ def f_contraction(
         lower, upper: The largest ratio found between laws on two points, and Dobrushin's
             coefficient, that of the total variation, which no other f exceeds. They agree for the
             total variation; a binary symmetric channel has 1 - 2 r above and (1 - 2 r)^2 below for
-            Kullback-Leibler, chi-squared and Hellinger divergences. Of the hockey-stick divergence
-            `kernel_contraction` is the value.
+            Kullback-Leibler, chi-squared and Hellinger divergences. For the hockey-stick divergence
+            `kernel_contraction` is the exact value.
 
     Source: Asoodeh, Diaz, Calmon 2020, arXiv 2001.06546; Cohen, Kemperman, Zbăganu 1998,
     "Comparisons of Stochastic Matrices" (total variation is the largest).

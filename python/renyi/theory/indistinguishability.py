@@ -1,9 +1,9 @@
-"""How well two distributions can be told apart: by sets, by tails of the loss, by common parts.
+"""Indistinguishability of two distributions: by sets, by tails of the loss, by common parts.
 
 The privacy loss of a pair (P, Q) is L = log dP/dQ(x) for x drawn from P. If P(L > epsilon) <= delta
 in both orders, the pair is (epsilon, delta)-indistinguishable; the converse costs a factor, see
-`tail_from_guarantee`. A pair is two sequences of probabilities, or a `renyi.pairs.DominatingPair`,
-or that of a mechanism (`Mechanism.dominating_pair`). `renyi.pairs.DensityPair` takes log densities
+`tail_from_guarantee`. A pair is two sequences of probabilities, a `renyi.pairs.DominatingPair`, or
+the pair of a mechanism (`Mechanism.dominating_pair`). `renyi.pairs.DensityPair` takes log densities
 and integrates them piece by piece between the turning points of the loss, with certified bounds.
 """
 
@@ -57,21 +57,21 @@ class Guarantee(NamedTuple):
 def indistinguishability(
     pair: Pair, *, epsilon: float | None = None, delta: float | None = None
 ) -> Guarantee:
-    """Return the least epsilon or delta with which P and Q cannot be told apart, given the other.
+    """Return the least delta at an epsilon, or the least epsilon at a delta, of P and Q.
 
-    Of one order of P and Q `renyi.pairs.Composition` has brackets: ``delta_bounds`` of the
+    For one order of P and Q `renyi.pairs.Composition` gives brackets: ``delta_bounds`` of the
     hockey-stick divergence sup over sets S of P(S) - exp(epsilon) Q(S), ``epsilon_bounds`` of the
     delta-approximate max divergence sup over S of log((P(S) - delta) / Q(S)).
 
     Args:
-        pair: P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9, or what
-            `renyi.pairs` knows of two densities, or what `Mechanism.dominating_pair` returns.
+        pair: P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9, or the pair of
+            two densities from `renyi.pairs`, or the result of `Mechanism.dominating_pair`.
         epsilon: Any number.
-        delta: In [0, 1]. One of both has to be given.
+        delta: In [0, 1]. Either epsilon or delta has to be given.
 
     Returns:
-        The other one is the larger one of both orders, rounded up: delta, or an epsilon >= 0,
-        infinity where no epsilon will do.
+        The guarantee with the other number, the larger one of both orders, rounded up: delta, or an
+        epsilon >= 0, infinity where no epsilon suffices.
 
     Source: Dwork, Roth 2014, Definition 3.8. (The supremum over sets; a maximum of log((p(y) -
     delta) / q(y)) over points is something else, and smaller.)
@@ -102,9 +102,10 @@ def loss_tail(
         rtol: Aim for the relative width of the hockey-stick divergences used, in [1e-12, 1].
 
     Returns:
-        lower, upper: Enclose the probability; of finite distributions they are roundings apart, and
-            an outcome whose loss is ``epsilon`` up to rounding counts in the upper one. Of others
-            the upper end holds for P(L >= epsilon), too, and is no better next to an atom.
+        lower, upper: Bounds that enclose the probability. For finite distributions they are
+            roundings apart, and an outcome whose loss is ``epsilon`` up to rounding counts in the
+            upper one. For others the upper bound also holds for P(L >= epsilon), and is no better
+            next to an atom.
 
     As a function of g = e^epsilon the hockey-stick divergence is convex, of slope -Q(L > epsilon)
     to the right and -Q(L >= epsilon) to the left, and P(L > epsilon) is its value plus g
@@ -159,7 +160,7 @@ def _pair(pair: Any) -> DominatingPair | CompiledPair:
 
 
 class CommonPart(NamedTuple):
-    """The least delta, and of each outcome the parts of p and q that the two events keep."""
+    """The least delta, and for each outcome the parts of p and q that the two events keep."""
 
     delta: float
     kept_p: Masses
@@ -171,8 +172,8 @@ def common_part(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -
 
     A pair is (epsilon, delta)-indistinguishable exactly if there are events E of P and F of Q, each
     of probability at least 1 - delta, given which the distributions differ by factors within
-    exp(+-epsilon). An event may depend on a coin beside the outcome, so it is given by how much of
-    the probability of each outcome it keeps.
+    exp(+-epsilon). An event may depend on a coin beside the outcome, so it is given by the
+    probability of each outcome that it keeps.
 
     Args:
         pair: P and Q: probabilities of the same outcomes, each of sum 1 within 1e-9.
@@ -181,11 +182,12 @@ def common_part(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -
     Returns:
         ``delta`` is that of `indistinguishability`, rounded up. ``kept_p`` <= p and ``kept_q`` <= q
         are both of sum 1 - delta, and each is at most exp(epsilon) times the other, up to rounding:
-        no events of greater probability do it. Divided by 1 - delta they are the laws given the
-        events.
+        no events of greater probability achieve this. Divided by 1 - delta they are the laws given
+        the events.
 
-    min(p, e^epsilon q) and min(q, e^epsilon p) do, but for their sums, 1 less the hockey-stick
-    divergence of each order. The one of larger sum is moved towards e^-epsilon times the other.
+    min(p, e^epsilon q) and min(q, e^epsilon p) satisfy this except for their sums, which are 1 less
+    the hockey-stick divergence of each order. The one with the larger sum is moved towards
+    e^-epsilon times the other.
 
     Source: "A Tail of Two Densities", Claims 4, 5 and 7.
 
@@ -207,7 +209,7 @@ def common_part(pair: tuple[Sequence[float], Sequence[float]], epsilon: float) -
 
 
 def _lowered(kept: Masses, floor: Masses, total: float) -> Masses:
-    """Return masses between ``floor`` and ``kept``, of the given sum between theirs."""
+    """Return masses between ``floor`` and ``kept`` whose sum is ``total``, between their sums."""
     excess, most = float(kept.sum()) - total, float((kept - floor).sum())
     return kept - (kept - floor) * min(excess / most, 1.0) if excess > 0.0 < most else kept
 
@@ -216,7 +218,7 @@ def tail_from_guarantee(epsilon: float, delta: float, factor: float) -> float:
     """Bound P(L > factor epsilon) by delta / (1 - exp((1 - factor) epsilon)), rounded up.
 
     Args:
-        epsilon, delta: What the pair satisfies, epsilon in (0, inf), delta in [0, 1].
+        epsilon, delta: Guarantee of the pair, epsilon in (0, inf), delta in [0, 1].
         factor: In (1, inf).
 
     Source: "A Tail of Two Densities", Claim 3.
@@ -262,7 +264,7 @@ def sum_tail_bound(t: float, bounds: npt.ArrayLike, counts: npt.ArrayLike = 1) -
         t: In [0, inf).
         bounds: ``b_i`` in [0, inf]: the i-th summand stays within ``b_i`` of some number
             (Hoeffding), or of one that the summands before it determine (Azuma).
-        counts: How often each occurs.
+        counts: Number of occurrences of each.
 
     Source: "A Tail of Two Densities", Claims 13 and 15.
 

@@ -1,8 +1,8 @@
-"""Privacy amplification by iteration: one noisy pass, of which only the last iterate is released.
+"""Privacy amplification by iteration: one noisy pass whose last iterate alone is released.
 
-Projected noisy SGD visits every record once (PNSGD). What a step reveals is blurred by the steps
-that follow, each of which contracts the hockey-stick divergence E_g, g = e^epsilon, that is delta:
-``E_g(P, Q) = sup_S P(S) - g Q(S)``, at most delta in both orders for all neighbours. With
+Projected noisy SGD visits every record once (PNSGD). The steps after a record blur what its own
+step reveals: each contracts delta, the hockey-stick divergence E_g with g = e^epsilon, ``E_g(P, Q)
+= sup_S P(S) - g Q(S)``, which is at most delta in both orders for all neighbours. With
 
 * A, E_g of one step with two different records from the same point,
   ``noise_divergence(descent.noise, epsilon, descent.record_shift, scale)``,
@@ -11,15 +11,15 @@ that follow, each of which contracts the hockey-stick divergence E_g, g = e^epsi
   ``noise_divergence(descent.noise, epsilon, descent.state_shift, scale)``,
 
 a shuffled pass has delta = A (1 - B^n) / (n (1 - B)) for every record: each is at each step with
-the same probability. The order must be uniformly random and secret. A fixed order is in
-`renyi.theory.online`, several epochs in `renyi.theory.last_iterate`. Records are replaced, not
-added or removed, and every delta is rounded up. `renyi.sgd.PNSGD` runs the algorithm.
+the same probability. The order must be uniformly random and secret. `renyi.theory.online` treats a
+fixed order, `renyi.theory.last_iterate` several epochs. Records are replaced, not added or removed,
+and every delta is rounded up. `renyi.sgd.PNSGD` runs the algorithm.
 
-With batches a step uses the mean gradient of ``batch_size`` records, no record in two of them, and
-n counts steps. Another record moves that mean by 2L/batch_size at most, a mean of losses is as
-smooth and convex as each, so that ``contraction`` stays, and with the records cut into batches in a
-uniformly random order the batch of each is uniform: every theorem here holds with the batch in the
-place of the record.
+With batches a step uses the mean gradient of ``batch_size`` records, no record is in two batches,
+and n counts steps. Another record moves that mean by 2L/batch_size at most. A mean of losses is as
+smooth and convex as each of them, so ``contraction`` stays. If the records are cut into batches in
+a uniformly random order, the batch of each record is uniform: every theorem here holds with the
+batch in the place of the record.
 
 Sordello, Bu, Dong 2021, arXiv 2106.11767, after Feldman, Mironov, Talwar, Thakurta 2018 (arXiv
 1808.06651) and Asoodeh, Diaz, Calmon 2020 (arXiv 2001.06546).
@@ -72,7 +72,7 @@ __dir__ = __all__.copy
 Noise = Literal["gaussian", "laplace"]
 Floats = npt.NDArray[np.float64]
 
-SMALLEST, LARGEST = 1e-75, 1e75  # so that no quotient leaves the range of double
+SMALLEST, LARGEST = 1e-75, 1e75  # quotients of such numbers stay in the range of double
 MOST_STEPS = 2**53
 _LARGEST_SCALE = 1e150
 
@@ -96,22 +96,23 @@ def _noise_of(noise: Any) -> Noise:
 
 @dataclass(frozen=True)
 class NoisyDescent:
-    """The descent ``w <- Proj_K(w - step_size * (gradient(w, batch) - Z))``, a batch a step.
+    """The descent ``w <- Proj_K(w - step_size * (gradient(w, batch) - Z))``, one batch a step.
 
     Args:
         step_size: eta, in [1e-75, 1e75]; no more than ``2 / (smoothness + strong_convexity)``, see
             `step_contraction`.
         lipschitz: L, in [1e-75, 1e75]: gradients of two records at one point differ by at most 2L
-            in L2 norm. So it is for losses with gradients of at most L; a regulariser that is the
+            in L2 norm. This holds for losses with gradients of at most L; a regulariser that is the
             same for all records does not count.
-        diameter: Of the convex set K, in [1e-75, 1e75].
+        diameter: Diameter of the convex set K, in [1e-75, 1e75].
         contraction: M, in [0, 1]: a step without noise multiplies distances by at most M; 1 for
             convex losses, `step_contraction` for strongly convex ones.
         noise ({"gaussian", "laplace"}): Law of Z: normal in every coordinate, or Laplace, which is
-            for one dimension only. Its scale (standard deviation; b of the density
-            ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds noise of ``step_size`` times it.
-        batch_size: Records of a batch, whose gradients are averaged; the same for every batch, none
-            of them used in two. At least 1.
+            for one dimension only. The scale (standard deviation; b of the density
+            ``exp(-|x|/b)/(2b)``) is that of Z, so the step adds noise of ``step_size`` times the
+            scale.
+        batch_size: Number of records of every batch, whose gradients are averaged, at least 1. No
+            record is in two batches.
 
     >>> descent = NoisyDescent(step_size=0.1, lipschitz=10.0, diameter=2.0, contraction=0.5)
     >>> descent.record_shift, descent.state_shift > 10.0
@@ -140,7 +141,7 @@ class NoisyDescent:
 
     @property
     def record_shift(self) -> float:
-        """2L/batch_size, rounded up: how far another record moves a step, in units of Z."""
+        """2L/batch_size, rounded up: the shift of a step by another record, in units of Z."""
         moved = 2.0 * self.lipschitz / self.batch_size
         exact = Fraction(moved) * self.batch_size >= 2 * Fraction(self.lipschitz)
         return moved if exact else math.nextafter(moved, math.inf)
@@ -192,7 +193,7 @@ def noise_divergence(noise: Noise, epsilon: float, distance: float, scale: float
     """Return E_g of two laws of noise at a distance, ``g = exp(epsilon)``.
 
     With ``r = distance / scale``, for the normal law ``Q(epsilon/r - r/2) - g Q(epsilon/r + r/2)``,
-    Q being its upper tail, and for Laplace's ``max(0, 1 - exp((epsilon - r)/2))``.
+    Q being its upper tail, and for the Laplace law ``max(0, 1 - exp((epsilon - r)/2))``.
 
     Args:
         noise ({"gaussian", "laplace"}): The law; normal noise may have any dimension, with the
@@ -235,13 +236,13 @@ class DecayingNoise:
     delta of an online pass.
 
     Args:
-        descent: The pass they are for; its contraction must not be 0.
-        c1: C1, in [1e-75, 1e75]: the larger, the more noise.
-        c2: C2, in [1, 1e75] for Laplace and [0, 1e75] for Gaussian noise: the larger, the less
+        descent: The pass; its contraction must not be 0.
+        c1: C1, in [1e-75, 1e75]; a larger number is more noise.
+        c2: C2, in [1, 1e75] for Laplace and [0, 1e75] for Gaussian noise; a larger number is less
             noise at first. Laplace noise needs ``c2 >= exp(epsilon/2)`` for a contraction
             coefficient above 0 from the first step on.
         power: a, in [1, 100]; delta stays above 0 in the limit for a > 1 only.
-        factor: In [1e-75, 1e75].
+        factor: Factor of all scales, in [1e-75, 1e75].
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5).scales(3).round(4)
@@ -275,7 +276,7 @@ class DecayingNoise:
     def scales(self, n: int, first: int = 1) -> Floats:
         """Return the scales of ``n`` steps from ``first`` on; right to 1e-13 relatively.
 
-        Guarantees are about these very floats.
+        Guarantees hold for exactly these floats.
         """
         out = np.empty(steps_of(n))
         self._core.scales_into(steps_of(first, "first"), out)
@@ -338,13 +339,14 @@ def shuffled_pass(
         descent: The pass.
         n: Number of records, in [1, 2^53].
         epsilon, delta: In [0, inf] and [0, 1].
-        scale: Of the noise Z of every step, in [1e-75, 1e75].
+        scale: Scale of the noise Z of every step, in [1e-75, 1e75].
 
     Returns:
-        The one that is not given. delta: in [0, 1], rounded up, relatively by less than 1e-13; no
-        less than the smallest normal number unless 0. Epsilon and scale are the smallest with which
-        delta is at most the given one; it is not at one smaller by 1e-12 relatively. Epsilon is at
-        least 0, and inf for Gaussian noise and a delta below 2.3e-308; the scale at least 1e-75.
+        The number that is not given. Delta is in [0, 1], rounded up, relatively by less than 1e-13;
+        no less than the smallest normal number unless 0. Epsilon and scale are the smallest for
+        which delta is at most the given one; a number smaller by 1e-12 relatively does not suffice.
+        Epsilon is at least 0, and inf for Gaussian noise and a delta below 2.3e-308; the scale at
+        least 1e-75.
 
     Raises:
         TypeError, ValueError: If an argument is not as above, not two of the three are given, or no
@@ -385,22 +387,22 @@ def shuffled_limit(
     """Return the limit of delta for a long shuffled pass, or the C1 that makes it ``delta``.
 
     With the scale ``DecayingNoise(..., c1, power=1.0).scale(n)`` it is ``(1 - exp(-x))/x``, where x
-    is ``c1 exp(epsilon/2)`` for Laplace noise, and twice that for Gaussian noise. A limit, no
-    bound: for finite ``n`` delta may be on either side of it.
+    is ``c1 exp(epsilon/2)`` for Laplace noise, and twice that for Gaussian noise. This is a limit,
+    not a bound: for finite ``n`` delta may be on either side of it.
 
     Args:
         noise ({"gaussian", "laplace"}): The law.
         epsilon: In [0, 1000].
         c1: C1 of `DecayingNoise`, in [1e-75, 1e75].
-        delta: In [1e-70, 1). One of both has to be given.
+        delta: In [1e-70, 1). Either c1 or delta has to be given.
 
     Returns:
         The limit, in [0, 1], right to 1e-14 relatively; or C1, right to 1e-11 relatively and
         rounded so that the limit is at most ``delta``.
 
-    Approached as 1/n for Laplace noise if ``2 lipschitz step_size >= contraction diameter``, and
-    otherwise as n to the power ``-2 lipschitz step_size / (contraction diameter)``; as 1/log n for
-    Gaussian noise.
+    Delta approaches the limit as 1/n for Laplace noise if ``2 lipschitz step_size >= contraction
+    diameter``, and otherwise as n to the power ``-2 lipschitz step_size / (contraction diameter)``;
+    as 1/log n for Gaussian noise.
 
     >>> round(math.log10(shuffled_limit("laplace", 1.0, 1e5)), 4)
     -5.2171

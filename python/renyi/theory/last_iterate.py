@@ -1,23 +1,23 @@
-"""Several epochs of noisy descent of which only the last iterate is released.
+"""Several epochs of noisy descent whose last iterate alone is released.
 
     w_{k+1} = w_k - eta g_k(w_k) + N(0, s^2) in each coordinate, then perhaps a projection
 
-Two runs on data sets that differ in one record have the same steps but for those that use the
-record, where the next iterates are at most d_k apart from the same point. If a step multiplies
+Two runs on data sets that differ in one record have the same steps, except for those that use the
+record: there the next iterates from the same point are at most d_k apart. If a step multiplies
 distances by at most c, and a budget a_k moves one run towards the other at the cost of a test
-between two normal laws at distance a_k, then the last iterates are as hard to tell apart as
-N(0, 1) and N(mu, 1) with
+between two normal laws at distance a_k, then the last iterates are as hard to tell apart as N(0, 1)
+and N(mu, 1) with
 
     mu^2 = sum_k a_k^2 / s^2     for any a_k >= 0 with z_k = c z_{k-1} + d_k - a_k >= 0, z_t = 0,
 
 z_0 = 0, or z_j the diameter of the domain for any j >= 0 at which one begins (Bok, Su, Altschuler
 2024, arXiv 2403.00278, the shifted interpolation). With A_k = sum of c^-j a_j, D_k that of d_j and
 T_k = sum of c^-2j this is a path below D from 0 to D_t, and mu^2 is the least sum of
-(change of A)^2 / (change of T): the greatest convex minorant of D over T. Where all of it is one
-segment the bound is theirs in closed form. It is exact for linear gradients, if nothing binds.
-
-Composition, all iterates seen, is a_k = d_k. The adjacency is that of the d_k. Losses must be
-convex and smooth, so that c <= 1 holds: nothing of this is true of networks.
+(change of A)^2 / (change of T): the greatest convex minorant of D over T. Where the minorant is one
+segment the bound is the closed form of that paper. It is exact for linear gradients if no
+constraint binds. Composition, with all iterates released, is a_k = d_k. The adjacency is that of
+the d_k. Losses must be convex and smooth, so that c <= 1 holds: the bound does not hold for neural
+networks.
 """
 
 import math
@@ -46,9 +46,9 @@ MOST = 10**6
 
 
 class EpochGuarantee(NamedTuple):
-    """Gaussian differential privacy of the last iterate, beside that of all iterates.
+    """Gaussian differential privacy of the last iterate, and that of all iterates.
 
-    ``mu`` of the last iterate is the smaller of both, rounded up; ``composed`` is that with all
+    ``mu`` of the last iterate is the smaller of both, rounded up; ``composed`` is the mu with all
     iterates released.
     """
 
@@ -70,11 +70,12 @@ def last_iterate_mu(
     """Return mu of the last iterate for any sequence of steps, rounded up.
 
     Args:
-        shifts (array_like of shape (t,)): d_k, how far apart the records put the next iterates; 0
-            where the step does not use them. In [0, 1e75], up to 10^6 of them.
+        shifts (array_like of shape (t,)): d_k in [0, 1e75], the distance of the next iterates for
+            the two records; 0 where the step does not use them. At most 10^6 steps.
         contraction: c, in [0, 1].
         scale: s, the standard deviation of the noise of a step, in [1e-75, 1e75], in units of w.
-        diameter: Of the domain to which iterates are projected, in (0, inf]; inf: none.
+        diameter: Diameter of the domain that iterates are projected to, in (0, inf]; inf without a
+            domain.
 
     >>> round(last_iterate_mu([1.0] * 100, 0.9, 10.0), 6)
     0.435878
@@ -102,19 +103,19 @@ def epochs_mu(
     """Return the guarantee of epochs in a fixed order of batches, for the worst record.
 
     Args:
-        shift: d: how far apart two records put the next iterate of a step that uses them: for
+        shift: d, the distance of the next iterates for two records in a step that uses them: for
             gradients of norm at most L, step size eta and batches of b averaged, 2 eta L / b where
             a record is replaced. In [1e-75, 1e75].
         contraction, scale, diameter: As for `last_iterate_mu`; the noise eta Z of `NoisyDescent`
             has the scale eta times Z's.
         epochs: E, at least 1.
-        batches: l, the steps of an epoch, of which one uses the record; 1: gradient descent on all
-            data.
+        batches: l, the steps of an epoch, one of which uses the record; 1 is gradient descent on
+            all data.
 
     Returns:
-        By the record of the last batch: one used earlier is hidden better. Without a domain mu^2
-        s^2/d^2 is 1 + c^(2l-2) (1-c^2)/(1-c^l)^2 (1-c^(l(E-1)))/(1+c^(l(E-1))), for l = 1
-        (1-c^E)/(1+c^E) (1+c)/(1-c), and E where c is 1.
+        The guarantee of a record of the last batch: a record used earlier is hidden better. Without
+        a domain mu^2 s^2/d^2 is 1 + c^(2l-2) (1-c^2)/(1-c^l)^2 (1-c^(l(E-1)))/(1+c^(l(E-1))), for l
+        = 1 (1-c^E)/(1+c^E) (1+c)/(1-c), and E where c is 1.
 
     Raises:
         ValueError: If there are more than 10^6 steps.
@@ -135,7 +136,7 @@ def epochs_mu(
         raise ValueError(f"epochs times batches must be at most 10^6, got {rounds * steps}")
     pattern = np.zeros(steps)
     pattern[-1] = moved
-    # before the record is first used nothing separates the runs
+    # before the first use of the record the runs are equal
     shifts = np.tile(pattern, rounds)[steps - 1 :]
     hidden = last_iterate_mu(shifts, contraction, scale, diameter=diameter)
     width = positive_of(scale, "scale")
@@ -153,18 +154,19 @@ def shuffled_epochs_delta(
     batches: int,
     diameter: float = math.inf,
 ) -> float:
-    """Return delta of the last iterate if the order is drawn anew for every epoch.
+    """Return delta of the last iterate if every epoch has a new random order.
 
     Given the positions of the record the order is fixed, and E_g is jointly convex, so that delta
-    is at most the mean over positions. The later a record is used the worse: the epochs before the
-    last are taken to use it in their last step, over the last one the mean is taken.
+    is at most the mean over positions. Later use of a record is worse: the bound assumes that the
+    epochs before the last one use it in their last step, and takes the mean over its position in
+    the last epoch.
 
     Args:
         shift, contraction, scale, epochs, batches, diameter: As for `epochs_mu`.
         epsilon: In [0, inf].
 
     Returns:
-        In [0, 1], rounded up. The order of the last epoch must be secret and uniform.
+        Delta in [0, 1], rounded up. The order of the last epoch must be secret and uniform.
 
     >>> one = epochs_mu(0.2, 0.9, 0.1, epochs=5, batches=20).get_delta(1.0)
     >>> mixed = shuffled_epochs_delta(0.2, 0.9, 0.1, 1.0, epochs=5, batches=20)
@@ -191,7 +193,7 @@ def shuffled_epochs_delta(
     return min(math.nextafter(math.fsum(found) / steps, 1.0), 1.0)
 
 
-# The slopes of the minorant only propose the a_k. What counts is the sum of squares of a budget
+# The slopes of the minorant only propose the a_k. The bound is the sum of squares of a budget
 # carried through the recursion, every z rounded up: valid whatever the proposal.
 
 _UP = 1.0 + 2.0**-50  # for the two roundings of a step of the recursion

@@ -1,10 +1,10 @@
-"""Moments of the privacy loss: to (epsilon, delta) and back, and the constants that bound them.
+"""Moments of the privacy loss: their conversion to (epsilon, delta), and constants that bound them.
 
 With kappa(t) = log E_P[exp(t L)] of the privacy loss L = log dP/dQ, which is t D_{1+t}(P||Q),
 Markov's inequality gives P(L > epsilon) <= exp(kappa(t) - epsilon t) for every t > 0, so
 delta = exp(-kappa*(epsilon)) with the Legendre transform kappa*(epsilon) = sup_t (epsilon t -
 kappa(t)). Moments of compositions add up. Take the larger kappa of both orders of the pair; the
-adjacency is theirs. `renyi.RDPAccountant` with ``conversion="mironov"`` does the same for
+adjacency is that of the pair. `renyi.RDPAccountant` with ``conversion="mironov"`` does the same for
 mechanisms, and its other conversions do better.
 
 >>> from renyi import Gaussian
@@ -50,17 +50,17 @@ __dir__ = __all__.copy
 Array = npt.NDArray[np.float64]
 LogMoment = Callable[[float], float]
 
-_LEAST, _MOST = 1e-6, 0.999e6  # of t: orders up to 1e6
+_LEAST, _MOST = 1e-6, 0.999e6  # range of t: orders up to 1e6
 
 
 def dp_from_rdp(
     order: float, rdp: float, *, epsilon: float | None = None, delta: float | None = None
 ) -> Guarantee:
-    """Return what an (order, rdp)-Rényi-private mechanism satisfies at an epsilon, or at a delta.
+    """Return the guarantee of (order, rdp)-Rényi privacy at an epsilon, or at a delta.
 
     Args:
         order, rdp, epsilon: In (1, inf], [0, inf] and [0, inf].
-        delta: In [0, 1]. One of both has to be given.
+        delta: In [0, 1]. Either epsilon or delta has to be given.
 
     Returns:
         delta = exp((order - 1) (rdp - epsilon)), 1 for epsilon <= rdp, or epsilon = rdp +
@@ -94,7 +94,7 @@ def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> 
     """Return kappa(t) = t D_{1+t} for t in [0, 999999], the larger one of both orders, rounded up.
 
     Args:
-        mechanism: What `renyi.RDPAccountant` takes and what cannot fail.
+        mechanism: A mechanism that `renyi.RDPAccountant` takes and that cannot fail.
         adjacency ({"add_remove", "replace_one", "zero_out"}): Which data sets are neighbours.
 
     Raises:
@@ -111,12 +111,12 @@ def moments_of(mechanism: Mechanism, *, adjacency: Adjacency = "add_remove") -> 
 def dp_from_moments(
     kappa: LogMoment, *, epsilon: float | None = None, delta: float | None = None, count: int = 1
 ) -> Guarantee:
-    """Return what ``count`` uses satisfy at an epsilon, or at a delta, by their moments.
+    """Return the guarantee of ``count`` uses at an epsilon, or at a delta, by their moments.
 
     Args:
         kappa: Logarithm of a moment of the privacy loss, or an upper bound, for t in [1e-6,
             999999]; infinity where there is none.
-        epsilon, delta: In [0, inf] and (0, 1]. One of both has to be given.
+        epsilon, delta: In [0, inf] and (0, 1]. Either of them has to be given.
         count: Number of uses, at least 1, adaptive or not.
 
     Returns:
@@ -147,7 +147,7 @@ def dp_from_moments(
 
 
 def _moment(kappa: LogMoment, t: float) -> float:
-    """Return kappa(t), not below 0, which no moment of a privacy loss is."""
+    """Return kappa(t), at least 0, as every moment of a privacy loss is."""
     return max(real_of(kappa(t), "kappa", "a function with values in [0, inf]"), 0.0)
 
 
@@ -196,10 +196,10 @@ LEAST_C2 = 1e-6
 _C2 = Range(LEAST_C2, math.inf, "[)")
 _EACH = 600  # orders one by one
 _LAST = 10**6  # the largest order of the engine
-_LEAST_RATE = 1e-12  # that the engine answers for
-_WIDTH = 1e-3  # of a block, relative
-_BLOCKS = 0.02  # of u
-_REACHES = (8.0, 10.0, 12.0, 15.0, 20.0, 30.0)  # of A, beyond 8 a
+_LEAST_RATE = 1e-12  # least rate of the engine
+_WIDTH = 1e-3  # relative width of a block
+_BLOCKS = 0.02  # width of a block of u
+_REACHES = (8.0, 10.0, 12.0, 15.0, 20.0, 30.0)  # values of A, beyond 8 a
 
 
 def log_moment_constant(c1: float, c2: float) -> float:
@@ -210,12 +210,13 @@ def log_moment_constant(c1: float, c2: float) -> float:
         c2: Bound of order over squared noise multiplier, in [1e-6, inf).
 
     Returns:
-        Above the supremum by a relative 3e-3 at most for c1 c2 >= 1e-4 and c2 <= 2, by 1.2e-2 for
-        c2 up to 10; by about 1e-12 where the largest term is one of the orders up to 600.
+        A number above the supremum, by a relative 3e-3 at most for c1 c2 >= 1e-4 and c2 <= 2, by
+        1.2e-2 for c2 up to 10; by about 1e-12 where the largest term is one of the orders up to
+        600.
 
     Raises:
-        ValueError: If an argument is out of range, or they are so large that nothing is proven of
-            orders above 10^6: about c2 > 10, or c1 c2 > 40.
+        ValueError: If an argument is out of range, or so large that nothing is proven for orders
+            above 10^6: about c2 > 10, or c1 c2 > 40.
 
     >>> round(log_moment_constant(1.0, 1.0), 4), round(log_moment_constant(0.25, 2.0), 4)
     (0.5867, 0.1583)
@@ -324,15 +325,15 @@ def _steepest(c1: float, c2: float, v: float) -> float:
 
 _SHARE = Range(1e-6, 10.0, "[]")
 _DEPTH = Range(0.5, 1e4, "[]")
-_LARGEST_PRODUCT = 1.0 / 16.0  # of rate and noise
-_ORDERS = np.linspace(0.4, 1.0, 16)  # of the best order in the limit
+_LARGEST_PRODUCT = 1.0 / 16.0  # largest product of rate and noise
+_ORDERS = np.linspace(0.4, 1.0, 16)  # orders tried, relative to the best in the limit
 _LARGEST_ORDER = 1e6
-_WIDEST, _NARROWEST = 0.05, 3e-4  # intervals of x, relative
+_WIDEST, _NARROWEST = 0.05, 3e-4  # relative widths of intervals of x
 _DOWN = 1.0 - 1e-12  # for a few roundings
 
 
 def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
-    """Return a c2 with which the theorem holds for c1, proven; next to the smallest.
+    """Return a c2 next to the smallest one for which the theorem is proven with c1.
 
     The noise that the theorem asks for is c2 r sqrt(T log(1/delta)) / epsilon; it says nothing
     where the rate r times this noise is above 1/16.
@@ -342,9 +343,9 @@ def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
         depth: The theorem is for log(1/delta) >= depth * epsilon; in [0.5, 1e4].
 
     Returns:
-        For every rate r and noise s with r s <= 1/16, and every number of steps. Above the smallest
-        such constant by less than 0.1 % for c1 up to 1, by 3 % up to 10. For c1 -> 0 and large
-        depth it is near sqrt(2).
+        A constant for every rate r and noise s with r s <= 1/16, and every number of steps. It
+        exceeds the smallest such constant by less than 0.1 % for c1 up to 1, by 3 % up to 10. For
+        c1 -> 0 and large depth it is near sqrt(2).
 
     >>> round(moments_theorem_constant(1.0), 3), round(moments_theorem_constant(1e-3, depth=100), 3)
     (1.856, 1.418)
@@ -354,7 +355,7 @@ def moments_theorem_constant(c1: float, *, depth: float = 1.0) -> float:
 
 @lru_cache(maxsize=256)
 def _constant(c1: float, depth: float) -> float:
-    """Return the least constant that is found to hold, to 5e-5, by bisection from the limit."""
+    """Return the least constant that is proven to hold, to 5e-5, by bisection from the limit."""
     found = least_value(lambda x: -_limit_square(c1, x), depth, 1e6 * depth)[1]
     low = math.sqrt(max(-found, _limit_square(c1, depth), 2.0))
     high = low * (1.0 + 1e-3)
@@ -364,7 +365,7 @@ def _constant(c1: float, depth: float) -> float:
 
 
 def _limit_square(c: float, x: float) -> float:
-    """Return what c2^2 is at least, from rates to 0; it rises with c."""
+    """Return a lower bound of c2^2, from the limit of rates to 0; it rises with c."""
     return c / (x * math.log1p(c * _limit_share(x)))
 
 

@@ -1,7 +1,7 @@
 """Noise for one release: Gaussian and Laplace, and the mean of clipped numbers.
 
-Of noise, epsilon and delta two are given and the third is returned, rounded to the safe side.
-Neighbours are what the sensitivity was computed for.
+Each function takes two of noise, epsilon and delta and returns the third, rounded to the safe side.
+The adjacency is that of the sensitivity.
 """
 
 import math
@@ -59,7 +59,7 @@ def gaussian_calibration(
         delta: In [0, 1]; in (0, 1) where sigma is asked for.
         sensitivity: L2 sensitivity S of the query, in (0, inf).
         count: Number of such releases, at least 1, that are (epsilon, delta)-private together: they
-            are one of sensitivity sqrt(count) S.
+            equal one release of sensitivity sqrt(count) S.
         calibration: With l = log(1/delta) and k = log(1/(2 pi delta^2)), sigma in the unit of S:
 
                 "exact"             the least that suffices (Balle, Wang 2018, Theorem 8)
@@ -70,9 +70,9 @@ def gaussian_calibration(
                 "mills_concave"     max(sqrt(1 + epsilon), sqrt((epsilon + k)_+))/epsilon (6.84)
                 "dwork_roth"        max(3/2, sqrt(2 log(5/(4 delta))))/epsilon, epsilon < 1
 
-            For delta "exact" is the exact curve and "chernoff" exp(-(epsilon sigma/S - S/(2
-            sigma))^2 / 2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon
-            "exact" alone.
+            For delta, "exact" is the exact curve and "chernoff" is exp(-(epsilon sigma/S - S/(2
+            sigma))^2 / 2), (6.8), which holds for sigma > S/sqrt(2 epsilon) only; for epsilon, only
+            "exact" is available.
 
     Source: "A Tail of Two Densities", Claim 9. Balle, Wang 2018, arXiv 1805.06530. Dwork, Roth
     2014, "The Algorithmic Foundations of Differential Privacy", Theorem A.1.
@@ -157,8 +157,8 @@ def laplace_calibration(
         scale: Scale b of the noise, in (0, inf).
         epsilon: In [0, inf]; in (0, inf) where the scale is asked for.
         delta: In [0, 1]; in [0, 1) where the scale is asked for.
-        sensitivity: L1 sensitivity S of the query, in (0, inf); unless delta is 0 of a query of one
-            number.
+        sensitivity: L1 sensitivity S of the query, in (0, inf); unless delta is 0 the query must be
+            a single number.
 
     Source: "A Tail of Two Densities", (1.5); Dwork, McSherry, Nissim, Smith 2006.
 
@@ -210,15 +210,15 @@ def mean_noise_multiplier(
         clipped ({"mean", "rows"}): "mean": the mean is clipped to norm C/2. "rows": each row is
             clipped to norm C, and their sum divided by the true number of rows; the mean of no row
             is 0.
-        adjacency ({"add_remove", "replace_one"}): Of the data sets.
-        learning_rate: By which the mean is multiplied before the noise is added, in (0, inf).
-        least_size: What no batch is smaller than, with certainty: 0 for Poisson samples, the size
-            of samples of fixed size, which "replace_one" has to have. It is not checked.
+        adjacency ({"add_remove", "replace_one"}): Which data sets are neighbours.
+        learning_rate: Factor of the mean before the noise is added, in (0, inf).
+        least_size: A certain lower bound of the batch size: 0 for Poisson samples, the size of
+            samples of fixed size, which "replace_one" needs. It is not checked.
 
     Returns:
-        Noise over sensitivity, rounded down, in the units of the accountants: put it into
-        `Gaussian`, with the sampling around it. For "replace_one", where `Gaussian` counts twice
-        the sensitivity of adding a record, it is twice that ratio.
+        The noise over the sensitivity, rounded down, in the units of the accountants: pass it to
+        `Gaussian`, and that to the sampling. For "replace_one", where `Gaussian` counts twice the
+        sensitivity of adding a record, it is twice that ratio.
 
     Source: "A Tail of Two Densities" adds noise of deviation sigma C to a mean clipped to C/2 that
     it multiplies by the learning rate.

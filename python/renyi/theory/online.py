@@ -1,11 +1,10 @@
-"""A pass over records in a fixed order, each step with noise of a scale of its own.
+"""A pass over records in a fixed order; each step has its own noise scale.
 
     delta_i = A_i B_{i+1} ... B_n
 
 for the record of step i (Sordello, Bu, Dong 2021, arXiv 2106.11767), with A and B of
-`renyi.theory.iteration` at the scales of the steps. The record of the last step has no more
-protection than its own noise. ``noise`` is one scale for all steps, an array of ``n`` scales or a
-`DecayingNoise`.
+`renyi.theory.iteration` at the scales of the steps. Only its own noise protects the record of the
+last step. ``noise`` is one scale for all steps, an array of ``n`` scales or a `DecayingNoise`.
 """
 
 import math
@@ -56,14 +55,15 @@ def online_delta(
     Args:
         descent: The pass.
         epsilon: In [0, inf].
-        noise: Scales of the noise Z, in [1e-75, 1e75]; an array only with one ``n``.
-        n: Numbers of steps, in [index, 2^53]; the time is that of the largest.
+        noise: Scales of the noise Z, in [1e-75, 1e75]; an array needs a single ``n``.
+        n: Numbers of steps, in [index, 2^53]; the largest one determines the time.
         index: The step of the record, from 1.
 
     Returns:
-        float or ndarray: Of the shape of ``n``, in [0, 1]. Rounded up, for ``epsilon`` up to 10
-            relatively by less than 1e-13 and 5e-14 for each factor e below 1, beyond that by more
-            in proportion to ``epsilon``; no less than the smallest normal number unless 0.
+        float or ndarray: Deltas in [0, 1], of the shape of ``n``. They are rounded up, for
+            ``epsilon`` up to 10 relatively by less than 1e-13 and 5e-14 for each factor e below 1,
+            beyond that by more in proportion to ``epsilon``; no less than the smallest normal
+            number unless 0.
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
@@ -98,7 +98,7 @@ def online_deltas(
         out: Contiguous float64 of length ``n``, to be filled.
 
     Returns:
-        ``delta_1, ..., delta_n``, each as of `online_delta`.
+        ``delta_1, ..., delta_n``, each as from `online_delta`.
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> online_deltas(descent, 1.0, 50.0, 3).round(6)
@@ -117,16 +117,16 @@ def online_deltas(
 
 
 def online_worst(descent: NoisyDescent, epsilon: float, noise: NoiseScales, n: int) -> WorstRecord:
-    """Return the largest delta of all records, and whose it is; in constant memory.
+    """Return the largest delta of all records, and the step of that record; in constant memory.
 
     Args:
         descent, epsilon, noise, n: As for `online_deltas`.
 
     Returns:
-        ``delta`` and ``step``, from 1, the last of them if there are several. The delta is as of
-        `online_delta`; where noise hardly decays over the last 262,144 steps, above it by 1e-12
-        times ``(2 lipschitz / scale)^2`` at most. Scales that do not rise make the last record the
-        worst: it takes microseconds then, whatever ``n``.
+        ``delta`` and ``step``, from 1, the last of them if there are several. The delta is that of
+        `online_delta`; where noise hardly decays over the last 262,144 steps, it is above that by
+        1e-12 times ``(2 lipschitz / scale)^2`` at most. If scales do not rise, the last record is
+        the worst: this takes microseconds for any ``n``.
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> worst = online_worst(descent, 1.0, [20.0, 10.0, 50.0, 60.0], 4)
@@ -146,11 +146,12 @@ def online_limit(descent: NoisyDescent, epsilon: float, noise: DecayingNoise, in
         noise: Its power must be above 1.
 
     Returns:
-        In [0, 1], never below the limit. After its millions of steps the product is bounded by
-        blocks, each with the coefficient of its middle step, which is safe where -log B is convex
-        in the step: above the limit by less than 1e-6 relatively for powers up to 2, c1 up to 1e5
-        and an epsilon up to 2. Before that, which for a c2 or an epsilon so large is beyond the
-        first two million steps, blocks have the coefficient of their last step: 1e-4.
+        A number in [0, 1], never below the limit. After some million steps the product is bounded
+        by blocks, each with the coefficient of its middle step, which is safe where -log B is
+        convex in the step: the result is above the limit by less than 1e-6 relatively for powers up
+        to 2, c1 up to 1e5 and an epsilon up to 2. Before -log B is convex, which may last beyond
+        the first two million steps for a large c2 or epsilon, blocks have the coefficient of their
+        last step, and the error is 1e-4.
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0, noise="laplace")
     >>> noise = DecayingNoise(descent, c1=100.0, c2=100.0, power=1.5)
@@ -176,8 +177,8 @@ def online_epsilon(
         index: The step of the record, in [1, n]; by default the worst one.
 
     Returns:
-        At least 0, and right to 1e-12 relatively from above; about fifteen times the time of
-        `online_delta` or `online_worst`.
+        An epsilon of at least 0, above the smallest by at most 1e-12 relatively; this takes about
+        fifteen times the time of `online_delta` or `online_worst`.
 
     >>> descent = NoisyDescent(step_size=0.01, lipschitz=10.0, diameter=1.0)
     >>> round(online_epsilon(descent, 1e-6, 50.0, 1000), 6)
@@ -201,7 +202,7 @@ def online_noise_factor(
     n: int,
     index: int | None = None,
 ) -> float:
-    """Return the smallest factor by which to multiply all scales for a target (epsilon, delta).
+    """Return the smallest factor of all scales for a target (epsilon, delta).
 
     With ``noise=1.0`` it is the smallest constant scale.
 
@@ -211,7 +212,7 @@ def online_noise_factor(
         index: The step of the record, in [1, n]; by default the worst one.
 
     Returns:
-        In [1e-20, 1e20], from above to 1e-12 relatively.
+        A factor in [1e-20, 1e20], above the smallest by at most 1e-12 relatively.
 
     Raises:
         ValueError: If no factor up to 1e20 meets the target.

@@ -1,11 +1,11 @@
-"""Three routes to the privacy of DP-SGD, as one author laid them beside each other.
+"""Three routes to the privacy of DP-SGD, as compared by one author.
 
 T steps of Gaussian noise on a random sample of rate r, k = T r epochs:
 
 1. `advanced_route`: privacy of a step by the tail of its loss, the subsampling theorem, advanced
    composition;
-2. `full_batch_route`: moments of the loss over k steps with all of the data: no sampling at all;
-3. `moment_bound`: moments of the sampled mechanism, bounded by a constant.
+2. `full_batch_route`: moments of the loss over k steps with all of the data, without sampling; 3.
+`moment_bound`: moments of the sampled mechanism, bounded by a constant.
 
 The noise multiplier is the standard deviation over the sensitivity of the adjacency of each: route
 1 holds for samples of fixed size where one record is replaced and for Poisson samples where one is
@@ -53,11 +53,11 @@ _LOWEST, _HIGHEST = 1e-300, 100.0  # epsilon of one sampled step
 _APART = 8.0
 _LARGEST_C2 = 13.0
 _LARGEST_ORDER = 10**6
-_LEAST, _MOST, _TOLERANCE = 0.05, 1e5, 1e-9  # noise multipliers that are looked at
+_LEAST, _MOST, _TOLERANCE = 0.05, 1e5, 1e-9  # range and accuracy of noise multipliers
 
 
 class Route(NamedTuple):
-    """What a route gives, and epsilon and delta of one sampled step (or of one full step)."""
+    """The guarantee of a route, and epsilon and delta of one sampled (or full) step."""
 
     epsilon: float
     delta: float
@@ -77,7 +77,7 @@ def full_batch_route(
     Args:
         noise_multiplier: Standard deviation s of the noise over the sensitivity, in (0, inf).
         epochs: k, at least 1.
-        epsilon, delta: In [0, inf] and [0, 1]. One of both has to be given.
+        epsilon, delta: In [0, inf] and [0, 1]. Either of them has to be given.
 
     Returns:
         ``delta`` = exp(-k (s epsilon/k - 1/(2 s))^2 / 2), 1 for epsilon <= k/(2 s^2), or
@@ -118,14 +118,14 @@ def advanced_route(
         sample_rate: r, in (0, 1].
         noise_multiplier: Standard deviation of the noise over the sensitivity, in (0, inf).
         steps: T, at least 1; at most 1e9 with "optimal".
-        epsilon, delta: In [0, inf] and [0, 1]. One of both has to be given.
-        step ({"tail", "exact"}): The delta of Gaussian noise: by the tail of the loss, (6.8), as
-            stated, or the exact curve.
-        composition ({"adaptive", "independent", "sharp", "optimal"}): As in `advanced_composition`,
-            of which the first is stated; or `optimal_composition`.
+        epsilon, delta: In [0, inf] and [0, 1]. Either of them has to be given.
+        step ({"tail", "exact"}): How delta of Gaussian noise is computed: by the tail of the loss,
+            (6.8), as stated, or by the exact curve.
+        composition ({"adaptive", "independent", "sharp", "optimal"}): The form of
+            `advanced_composition`, of which the first is stated; or `optimal_composition`.
 
     Returns:
-        Rounded up; delta 1 or epsilon infinity where the route gives nothing.
+        The guarantee, rounded up; delta 1 or epsilon infinity where the route gives nothing.
 
     >>> round(advanced_route(0.01, 4.0, 100, delta=1e-5).epsilon, 4)
     1.331
@@ -175,7 +175,7 @@ def _advanced_epsilon(
         epsilon = 0.0 if delta else math.inf
         return Route(epsilon, delta, epsilon, 0.0)
     found, epsilon = least_value(epsilon_with, 1e-6 / math.sqrt(count), _HIGHEST)
-    if composition == "optimal" and epsilon < math.inf:  # best near to where the other is
+    if composition == "optimal" and epsilon < math.inf:  # its best is near that of the other
         found, epsilon = least_value(optimal_with, found / _APART, found * _APART, places=25)
     return Route(epsilon, delta, found, at_step(found))
 
@@ -204,7 +204,7 @@ def _step_curve(
 
 
 class MomentBound(NamedTuple):
-    """What the moment bound gives, its order l, c2 and log C(c1, c2); order 0: nothing."""
+    """The moment bound with its order l, c2 and log C(c1, c2); order 0 is no bound."""
 
     epsilon: float
     delta: float
@@ -228,9 +228,9 @@ def moment_bound(
     With c1 = r s, l = c2 s^2 a whole number and T steps, delta = exp(T log C - (l-1) epsilon).
 
     Args:
-        sample_rate: Of Poisson samples, in (0, 1].
+        sample_rate: Rate of Poisson samples, in (0, 1].
         noise_multiplier: Standard deviation s of the noise over the sensitivity, in (0, inf). None
-            to look for one with which the bound proves both epsilon and delta.
+            to search for one for which the bound proves both epsilon and delta.
         steps: T, at least 1.
         epsilon: In [0, inf]; in (0, inf) without a noise multiplier.
         delta: In [0, 1]; in (0, 1) without a noise multiplier.
@@ -240,13 +240,13 @@ def moment_bound(
     Returns:
         ``epsilon`` and ``delta``, the least over the orders with c2 <= 13, rounded up, delta 1 or
         epsilon infinity where none is admissible; ``order``, ``c2`` and ``log_constant``, at which
-        it is reached; ``noise_multiplier``. One that was looked for proves the target, and one
-        smaller by 1e-9 of itself does not; infinity if none up to 10^5 will do. Orders are whole,
-        so that delta falls in steps as the noise grows.
+        it is reached; ``noise_multiplier``. One that was searched for proves the target, and one
+        smaller by a relative 1e-9 does not; it is infinity if none up to 10^5 suffices. Orders are
+        whole, so that delta falls in steps as the noise grows.
 
     Source: "Great but Manageable Expectations", Claim 28, with exp(T log C - (l-1) epsilon) in
     place of exp(k C - l epsilon) in its proof; after it s >= sqrt(2/c2) sqrt(log(1/delta)/epsilon),
-    which forgets the 1 that the order loses.
+    which omits the 1 that the order loses.
 
     >>> round(moment_bound(0.01, 4.0, 100, delta=1e-5).epsilon, 4)
     0.2476
@@ -345,7 +345,7 @@ class _Constants:
 
 
 def _last(holds: Callable[[int], bool], first: int, last: int) -> int:
-    """Return the last number that holds if those that do come first; 0 if none."""
+    """Return the last number that holds, if all before it hold; 0 if none does."""
     if last < first or not holds(first):
         return 0
     low, high = first, last + 1
@@ -356,7 +356,7 @@ def _last(holds: Callable[[int], bool], first: int, last: int) -> int:
 
 
 def _lowest(value: Callable[[int], float], first: int, last: int) -> int:
-    """Return where a function of one valley is least; 0 if it is nowhere finite."""
+    """Return the minimiser of a quasi-convex function; 0 if the function is nowhere finite."""
     if last < first:
         return 0
     low, high = first, last

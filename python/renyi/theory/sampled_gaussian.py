@@ -1,8 +1,8 @@
 """Published bounds of the Rényi-DP of the sampled Gaussian mechanism, paper by paper.
 
 `published_bounds` evaluates all of them at one setting, beside the exact value, as Table 1 of
-Mironov, Talwar and Zhang (arXiv 1908.10530) lists them; each says for which sampling and neighbours
-it is, and why it has nothing to say where its conditions fail. Use the accountants for guarantees.
+Mironov, Talwar and Zhang (arXiv 1908.10530) lists them; each states its sampling and neighbours,
+and the condition that fails where it does not apply. Use the accountants for guarantees.
 
 >>> for row in published_bounds(0.01, 4.0, 8):
 ...     print(f"{row.paper:40}{row.rdp:.3e}")
@@ -50,8 +50,8 @@ def largest_order(
     Args:
         q: Sampling rate, in [0, 1/5].
         sigma: Noise multiplier, in [4, inf].
-        condition ({"both", "first", "second"}): Which of the two conditions (c1), (c2) on the order
-            to impose.
+        condition ({"both", "first", "second"}): The conditions on the order to impose, of (c1) and
+            (c2).
 
     Returns:
         The supremum of the permitted orders, rounded down (relative distance below 1e-11), so that
@@ -94,9 +94,10 @@ def _violation(q: float, sigma: float, alpha: float) -> str:
 def moments_leading_term(q: float, sigma: float, alpha: float) -> float:
     """Return q^2 alpha / ((1-q) sigma^2), the leading term of the moments bound of 2016.
 
-    The theorem has a rest of O(q^3 alpha^3 / sigma^3) without a constant, and this, rounded up, is
-    no bound by itself: at q = 0.0457, sigma = 1, alpha = 4 it is 6 % below the exact value, within
-    its conditions. From sigma = 2 on the tests find it 1.6 to 2 times the exact value.
+    The theorem has a remainder of O(q^3 alpha^3 / sigma^3) without a constant, so this term,
+    rounded up, is no bound by itself: at q = 0.0457, sigma = 1, alpha = 4 it is 6 % below the exact
+    value, within its conditions. From sigma = 2 on the tests find it 1.6 to 2 times the exact
+    value.
 
     Args:
         q: Sampling rate of a Poisson sample, in (0, 1) and below 1/(16 sigma).
@@ -134,7 +135,7 @@ def truncated_cdp_bound(s: float, sigma: float, alpha: float) -> float:
         alpha: Order, above 1 and at most sigma^2 log(1/s) / 2.
 
     Returns:
-        6.5 s^2 alpha / sigma^2, rounded up; 6 in place of 6.5 is found quoted, with the same
+        6.5 s^2 alpha / sigma^2, rounded up; some papers quote 6 in place of 6.5, with the same
         conditions.
 
     The condition log(1/s) >= 3 rho (2 + log2(1/rho)) of the theorem follows: its right side is at
@@ -160,14 +161,14 @@ def truncated_cdp_bound(s: float, sigma: float, alpha: float) -> float:
 
 
 class PublishedBound(NamedTuple):
-    """What one paper says of one setting.
+    """The bound of one paper at one setting.
 
     Attributes:
-        paper: Which.
-        sampling, adjacency: What it holds for; the sensitivity, by which sigma is relative, is that
-            of the adjacency.
+        paper: Name of the paper.
+        sampling, adjacency: The setting of the bound; sigma is relative to the sensitivity of that
+            adjacency.
         rdp: The bound, rounded up; None where a condition fails.
-        condition: The condition that fails, else "".
+        condition: The condition that fails, or "".
     """
 
     paper: str

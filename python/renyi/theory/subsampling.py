@@ -1,10 +1,9 @@
-"""Privacy on a random sample of the data: of an (epsilon, delta) guarantee, of Rényi divergences.
+"""Privacy amplification by a random sample: of (epsilon, delta) guarantees and Rényi divergences.
 
 Accountants use the best bound that holds; the functions here give each by itself. `subsampled` and
 `subsampled_rdp` hold in the same form for a uniform sample of fixed size, neighbours differing in
 one replaced record and the rate being sample size over data set size, and for a Poisson sample,
-neighbours differing by one record more or less. What is put in and what comes out refer to that
-adjacency.
+neighbours differing by one record more or less. Arguments and results refer to that adjacency.
 """
 
 import math
@@ -47,19 +46,19 @@ _ORDERS = "a number in [1, 1e6] or an array of these"
 def subsampled(
     epsilon: float, delta: float, sample_rate: float, *, inverse: bool = False
 ) -> Guarantee:
-    """Return what an (epsilon, delta)-private mechanism guarantees on a random sample.
+    """Return the guarantee of an (epsilon, delta)-private mechanism on a random sample.
 
     Args:
         epsilon, delta: In [0, inf] and [0, 1].
         sample_rate: The probability r that a record is in the sample, in [0, 1]; in (0, 1] for the
             inverse.
-        inverse: Return instead what a mechanism must satisfy so that it is (epsilon, delta)-private
-            on the sample.
+        inverse: Whether to return the guarantee that a mechanism needs to be (epsilon,
+            delta)-private on the sample.
 
     Returns:
         (log(1 + r (exp(epsilon) - 1)), r delta), rounded up; at most (r (exp(epsilon) - 1), r
         delta), the linear form. The inverse is (log(1 + (exp(epsilon) - 1)/r), min(1, delta/r)),
-        rounded down: `subsampled` takes it back to no more than what was asked for.
+        rounded down: `subsampled` maps it to no more than the given guarantee.
 
     Source: "A Tail of Two Densities", Claim 19 (fixed size); Balle, Barthe, Gaboardi 2018, arXiv
     1807.01647, Theorems 8 (Poisson) and 9 (fixed size).
@@ -113,7 +112,7 @@ def subsampled_rdp(order: float, rdp: float, sample_rate: float) -> float:
 
     Args:
         order: In (1, inf).
-        rdp: Of the mechanism at this order, in [0, inf].
+        rdp: Rényi divergence of the mechanism at this order, in [0, inf].
         sample_rate: The probability r that a record is in the sample, in [0, 1].
 
     Returns:
@@ -148,12 +147,12 @@ def poisson_rdp(
     .. math:: (\alpha-1) D'_\alpha \le \log\Bigl(1 + w_2 (e^{K(2)} - 1)
               + \sum_{l=3}^{\alpha} w_l (3 e^{K(l)} - 1)\Bigr)
 
-    for any mechanism (Zhu and Wang 2019, Theorem 5). Without the factor 3, which they prove for
-    some (Theorem 8), it holds for all of them, as is shown below, and some mechanism reaches it
+    for any mechanism (Zhu and Wang 2019, Theorem 5). They prove the bound without the factor 3 for
+    some mechanisms (Theorem 8); it holds for all, as shown below, and some mechanism attains it
     (Theorem 6).
 
     Args:
-        mechanism: Anything that `RDPAccountant` takes and that cannot fail.
+        mechanism: A mechanism that `RDPAccountant` takes and that cannot fail.
         sample_rate: In [0, 1].
         orders: Orders in [1, 1e6]. Between whole numbers straight lines bound (order - 1) times the
             divergence.
@@ -161,13 +160,13 @@ def poisson_rdp(
             `RDPAccountant` uses: exact where the pair of distributions is known. "tight" is without
             the factor, "general" with it. "mixture" is the logarithm of 1 + q (e^K - 1) over order
             - 1, by convexity alone. "pure" is the logarithm of 1 + q (e^M - 1) at every order, with
-            M the largest loss (Balle, Barthe and Gaboardi 2018, Theorem 9). "lower" is what no
-            bound for all mechanisms with these divergences can be below. Each is the theorem by
+            M the largest loss (Balle, Barthe and Gaboardi 2018, Theorem 9). "lower" is a lower
+            limit of all bounds for mechanisms with these divergences. Each bound is the theorem by
             itself; only "best" takes the smallest.
-        terms: With "tight" at whole orders from 2 to 10^6: only so many divergences, at least 1,
-            are asked for at either end. The sum over l is bounded by D_l for the first and the last
-            l, and by D of the largest of the others for all of these (Theorem 11). From half the
-            order on it is "tight".
+        terms: With "tight" at whole orders from 2 to 10^6: the number of divergences, at least 1,
+            that are computed at either end. The sum over l is bounded by D_l for the first and the
+            last l, and by D of the largest of the others for all of these (Theorem 11). With at
+            least half the order as ``terms`` it equals "tight".
 
     Raises:
         UnsupportedMechanismError: If no Rényi divergence of the mechanism is known.
@@ -177,9 +176,10 @@ def poisson_rdp(
     .. math:: u(x)^{1-\alpha} \le t\, u(x)^\alpha + (1-t)\, x\, u(1/x)^\alpha + c\,(x - 1)
 
     for all x > 0. The means under Q of the two powers on the right are the sum without the factor,
-    one for each order of neighbours, and that of the left is the moment of a record added. Both
-    sides agree at 1 to the second order, and their second derivatives compare by the inequality of
-    the geometric mean: it leaves a function that is convex in log x and touches 0 at x = 1.
+    one for each order of neighbours, and the mean of the left side is the moment of an added
+    record. Both sides agree at 1 to the second order, and their second derivatives compare by the
+    inequality of the geometric mean: it leaves a function that is convex in log x and touches 0 at
+    x = 1.
 
     Source: Zhu, Wang 2019, "Poisson Subsampled Rényi Differential Privacy", ICML.
 
@@ -222,14 +222,15 @@ def fixed_size_rdp(
     Neighbours differ by replacing a record.
 
     Args:
-        mechanism: Anything that `RDPAccountant` takes and that cannot fail.
+        mechanism: A mechanism that `RDPAccountant` takes and that cannot fail.
         sample_rate: The size of the sample over that of the data, in [0, 1].
         orders: Orders in [1, 1e6], as in `poisson_rdp`.
         bound ({"best", "tight", "general", "mixture", "pure"}): "general" is Theorem 9 of Wang,
-            Balle and Kasiviswanathan, "tight" their Theorem 27, for mechanisms of which one pair of
-            distributions reaches all orders. "mixture" and "pure" are as in `poisson_rdp`. "best"
-            is what `RDPAccountant` uses: for mechanisms whose pair an involution swaps, log(1 + 2
-            (A - 1)) with log A that of a Poisson sample, see below, or "mixture".
+            Balle and Kasiviswanathan, "tight" their Theorem 27, for mechanisms for which one pair
+            of distributions attains the divergence at all orders. "mixture" and "pure" are as in
+            `poisson_rdp`. "best" is what `RDPAccountant` uses: for mechanisms whose pair an
+            involution swaps, log(1 + 2 (A - 1)) with log A that of a Poisson sample, see below, or
+            "mixture".
 
     Raises:
         UnsupportedMechanismError: If no Rényi divergence of the mechanism is known, or with "tight"
@@ -301,7 +302,7 @@ def _few_terms_at(curve: RenyiCurve, q: float, alpha: int, tau: int) -> float:
     curve.rdp_into(few, found)
     if q in (0.0, 1.0) or math.isinf(found[-1]):
         return 0.0 if q == 0.0 else float(found[-1])
-    # D of the next order asked for: at least that of each order before it
+    # D of the next computed order, which is at least that of each order before it
     moments = (whole - 1.0) * found[np.searchsorted(few, whole)]
     return _log_sum(alpha, q, moments)
 

@@ -13,27 +13,27 @@ namespace renyi {
 
 namespace {
 
-// All but kRounding affect width and time, not validity.
-constexpr double kWidth = 1e-10;                   // relative, at which a sum placed for another question serves
-constexpr double kFirstWidth = 1e-3;               // likewise, on the way to a root
-constexpr double kRough = 0.1;                     // of what is known to be enough
-constexpr double kUnderflow = 1e-315;              // of delta: less counts as nothing
-constexpr double kNearZero = 0.1;                  // epsilon where none may be needed
-constexpr double kRounding = 8.0 * kUnitRoundoff;  // of thresholds and factors: expm1 or exp, and four roundings
-constexpr double kOff = 3.0;                       // nats, by which a guess may be above the value
-constexpr double kLower = 40.0;                    // nats, to guess less where nothing is found
-constexpr double kByOther = 1e-9;                  // beyond, the other direction is asked
-constexpr double kWide = 0.1;                      // beyond, a root search stops soon
+// Tuning: these affect width and time, not validity; except kRounding.
+constexpr double kWidth = 1e-10;                   // relative width at which a sum placed for another question serves
+constexpr double kFirstWidth = 1e-3;               // the same on the way to a root
+constexpr double kRough = 0.1;                     // width of a first bracket, relative to the known delta
+constexpr double kUnderflow = 1e-315;              // the least delta that counts
+constexpr double kNearZero = 0.1;                  // an epsilon below which the answer may be 0
+constexpr double kRounding = 8.0 * kUnitRoundoff;  // error of thresholds and factors: expm1 or exp, and four roundings
+constexpr double kOff = 3.0;                       // nats by which a guess may be above the value
+constexpr double kLower = 40.0;                    // nats by which the next guess is lower where nothing is found
+constexpr double kByOther = 1e-9;                  // relative width beyond which the other direction is used
+constexpr double kWide = 0.1;                      // relative width beyond which a root search stops soon
 constexpr int kMostWide = 4, kMostOutward = 16;
 constexpr int kMostPlacements = 4, kMostTurns = 40;
-constexpr std::size_t kMostKept = 64;      // about a megabyte each
-constexpr double kLargestEpsilon = 250.0;  // of split sums
+constexpr std::size_t kMostKept = 64;      // sums of about a megabyte each
+constexpr double kLargestEpsilon = 250.0;  // the largest epsilon for which split sums are used
 
 bool narrow(const SplitSum::Value& v, double width, double absolute) noexcept {
     return v.upper < kInfinity && v.upper - v.lower <= std::max(width * v.upper, absolute);
 }
 
-// Of a value that was not found nothing is known. NaN is no bound.
+// Returns the value, or [0, inf] where it was not found: NaN is no bound.
 SplitSum::Value held(const SplitSum::Value& v) noexcept {
     return v.upper >= 0.0 && v.lower <= v.upper ? v : SplitSum::Value{0.0, 0.0, 0.0, kInfinity};
 }
@@ -48,21 +48,21 @@ double AllocationCurve::factor(double epsilon, bool reversed) const noexcept {
     return rate_ / t_ * (reversed ? std::exp(epsilon) : 1.0);
 }
 
-// Of a mean in convex order below one of its terms: r is replaced by 1 - rate + rate X.
+// Bounds delta by a single batch: a mean is below one of its terms in convex order, so 1 - rate + rate X replaces r.
 Bracket AllocationCurve::gaussian_delta_at(double epsilon, bool reversed) const noexcept {
     const double slack = 1e-12;
     if (!reversed) {
         const double moved = std::log1p(std::expm1(epsilon) / rate_) * (1.0 - slack);
         return {0.0, std::min(rate_ * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
     }
-    // delta grows with it, and cancels: a rounding of each factor, of the product and two of the exponential.
+    // delta grows with `left`, which cancels: a rounding of each factor, of the product and two of the exponential.
     const double left = 1.0 - std::exp(epsilon) * (1.0 - rate_) + 8.0 * kUnitRoundoff;
     if (!(left > 1e-6)) return {0.0, 1.0};
     const double moved = (std::log(rate_ / left) + epsilon) * (1.0 - slack) - slack;
     return {0.0, std::min(left * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
 }
 
-// A normal sum, or one large term; of the light tail Chernoff's bound. Good to some nats.
+// Estimates log E[(S - x)_+] by a normal sum or one large term, and the light tail by Chernoff; right to a few nats.
 double AllocationCurve::guess_log_excess(double x, bool reversed) const {
     const double c = 1.0 / sigma_, variance = t_ * std::expm1(std::min(c * c, 300.0)), spread = std::sqrt(variance);
     if (x <= 0.0) return std::log(std::min(spread, t_) - x);
@@ -147,15 +147,15 @@ Bracket AllocationCurve::delta(double epsilon, Direction direction, double known
     return rough.upper <= known ? rough : enclosed_delta(epsilon, direction, 0.0);
 }
 
-// As narrow as can be, or as `absolute`.
+// A bracket of delta, as narrow as possible, or no wider than `absolute`.
 Bracket AllocationCurve::enclosed_delta(double epsilon, Direction direction, double absolute) {
     const bool reversed = direction == Direction::add;
     const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
-    // -S < t: what is beyond is nothing.
+    // -S < t: beyond t the mass is 0.
     if (reversed && x * (1.0 - kRounding) >= t_) return {0.0, 0.0};
     const Bracket simple = gaussian_delta_at(epsilon, reversed);
     if (!(epsilon < kLargestEpsilon)) return simple;
-    // The threshold is right to a few u: both ends at the one that is worse for them.
+    // The threshold is right to a few u: each end is taken at the threshold that is worse for it.
     const double enough = std::max(absolute, kUnderflow) / f;
     const SplitSum::Value at = excess(x * (1.0 - kRounding), reversed, kWidth, enough);
     const SplitSum::Value below = excess(x * (1.0 + kRounding), reversed, kWidth, enough);
@@ -192,11 +192,11 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
         const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
         const SplitSum::Value v = excess(x, reversed, width, 0.0);
         const double value = v.value * f;
-        // dx/d eps = t e^{+-eps}/rate; of add f grows like e^eps, too.
+        // dx/d eps = t e^{+-eps}/rate; for add, f grows like e^eps, too.
         const double growth = reversed ? std::exp(-epsilon) : std::exp(epsilon);
         slope = v.slope * t_ / rate_ * growth * f + (reversed ? value : 0.0);
-        // x, right to kRounding, is exactly that of an epsilon no farther off, where f differs by e^off at the most; of
-        // add x is nearly flat where e^epsilon is large.
+        // x, right to kRounding, is the exact threshold of an epsilon at most `off` away, where f differs by a factor
+        // of at most e^off; for add, x is nearly flat where e^epsilon is large.
         const double off = kRounding * (reversed ? std::expm1(epsilon) : epsilon), error = kRounding + 2.0 * off;
         const bool is_near = off < 0.01;
         if (v.lower * f * (1.0 - error) > target) {
@@ -220,7 +220,8 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
         if (!(epsilon < kLargestEpsilon)) break;
     }
     if (!near_zero && epsilon < kNearZero && delta(0.0, direction).upper <= target) return {0.0, 0.0};
-    // Below the curve of the Gaussian mechanism, at the same rate; of add by joint convexity, at the same epsilon.
+    // The curve is below that of the Gaussian mechanism at the same rate; for add, by joint convexity, at the same
+    // epsilon.
     const double most = std::min(target / rate_ * (1.0 - kRounding), 1.0);
     const double whole = std::max(gaussian_epsilon(1.0 / sigma_, most).upper, 0.0);
     const double sampled = reversed ? whole : std::log1p(rate_ * std::expm1(whole)) * raised(kManyRoundings);
@@ -250,12 +251,12 @@ constexpr double kFar = 0.0015;      // width of far cells, at most, relative to
 constexpr double kCellsEnd = 1e-32;  // the cells end where H is below this
 constexpr double kValueWidth = 1e-10, kAbsolute = 1e-17;  // widths of values, relative and absolute
 constexpr double kLooser = 1.5;
-constexpr double kAhead = 1.3;  // a sum is placed so much farther out, to serve both sides
+constexpr double kAhead = 1.3;  // factor by which a sum is placed farther out, to serve both sides
 constexpr int kMostPoints = 50000;
 constexpr double kLargestLoss = 200.0, kSmallestLoss = -30.0;  // slopes at small r are differences of 1 - r
 constexpr double kUseless = 0.1;                               // relative width
 
-// H at r, less 1 - r below 1: E[(R - r)_+] or E[(r - R)_+], from below and above; r = e^loss to 2u.
+// H at r, for r below 1 less 1 - r: E[(R - r)_+] or E[(r - R)_+], with both ends; r = e^loss to 2u.
 struct Point {
     double loss, r;
     Bracket value;
@@ -274,8 +275,8 @@ double rough_spread(double sigma, double t) {
     return std::min(std::sqrt(sum * h * kInverseRoot2Pi / t), c);
 }
 
-// One side of r = 1 outwards, 1 included: losses 0, h, ... with cells of 1, 2, 4 ... times a power of 2, so that they
-// are exact and lie on one lattice.
+// The points on one side of r = 1 outwards, 1 included: losses 0, h, ... with cells of 1, 2, 4 ... times a power of 2,
+// so that the losses are exact and lie on one lattice.
 std::vector<Point> side_of(AllocationCurve& curve, double spread, bool reversed) {
     const double t = curve.batches(), step = std::exp2(std::floor(std::log2(kCell * spread)));
     std::vector<Point> found;
@@ -301,14 +302,14 @@ std::vector<Point> side_of(AllocationCurve& curve, double spread, bool reversed)
         const Bracket value{std::max(v.lower - rounding, 0.0) / t, (v.upper + rounding) / t};
         found.push_back({reversed ? -loss : loss, r, value});
         if (value.upper < kCellsEnd * (reversed ? r : 1.0)) break;
-        // The next cell is twice as wide only where it may start at a multiple of that.
+        // The next cell is twice as wide only where it starts at a multiple of its width.
         if (2.0 * cell <= kFar * loss && std::fmod(loss, 2.0 * cell) == 0.0) cell *= 2.0;
         loss += cell;
     }
     return found;
 }
 
-// H at a point, or that less 1 - r.
+// A vertex of a polygon: its loss, r and height H.
 struct Vertex {
     double loss, r;
     DoubleDouble h;
@@ -342,7 +343,8 @@ double sag(const Vertex& a, const Vertex& b, const Vertex& c, const Vertex& d) n
 DoubleDouble least_at(const Vertex& v) noexcept { return v.r < 1.0 ? two_sum(1.0, -v.r) : DoubleDouble{0.0, 0.0}; }
 
 // Lowers every point by the larger sag of the two cells beside it, so that chords fall by at least their own sag.
-// Points that are then not above 1 - r or 0 are left out, except the last of them, which is moved there.
+// Points that are then not above 1 - r or 0 are dropped, except the last one below r = 1; the first and the last point
+// that remain are moved onto 1 - r and 0.
 std::vector<Vertex> lowered(const std::vector<Vertex>& lower, const std::vector<Vertex>& upper) {
     const std::size_t n = lower.size();
     std::vector<double> sags(n, 0.0);
@@ -368,7 +370,7 @@ std::vector<Vertex> lowered(const std::vector<Vertex>& lower, const std::vector<
 
 // The atoms of a convex polygon of H over [0, inf): slopes from -1 to 0.
 PairPointer atoms(const std::vector<Vertex>& polygon, double infinite) {
-    constexpr double kError = 4.0 * kUnitRoundoff;  // of p against q e^loss, and of the loss against log r
+    constexpr double kError = 4.0 * kUnitRoundoff;  // error of p against q e^loss, and of the loss against log r
     Spans found;
     DoubleDouble before{-1.0, 0.0};
     for (std::size_t i = 0; i < polygon.size(); ++i) {
@@ -399,7 +401,7 @@ const PairPointer& AllocationPair::found(const PairPointer& side) const {
             lower_ = discrete_pair({1.0}, {1.0});
             return;
         }
-        // H itself, 1 - r + E[(r - R)_+] below 1, from (0, 1).
+        // H itself, which is 1 - r + E[(r - R)_+] for r below 1, from the vertex (0, 1) on.
         std::vector<Vertex> up{{-kInfinity, 0.0, {1.0, 0.0}}}, low = up;
         const auto add = [&](const Point& at, DoubleDouble rest) {
             up.push_back({at.loss, at.r, rest + at.value.upper});

@@ -1,7 +1,7 @@
 // E_P[e^{-s L}] = integral of P^{1-s} Q^s, 0 < s < 1, of one step by the trapezoidal rule. On the line Im u = y < pi
 // sigma, short of the branch points, the modulus of (mu/mu0)^a is at most its value at Re u, a > 0, so that the error
 // is at most 2 e^{y^2/2}/(e^{2 pi y/h} - 1) of the value (Trefethen, Weideman 2014, Theorem 5.1). As P^{1-s} Q^s <= P +
-// Q, what lies beyond the nodes is less than 4 Q(12) < 1e-31.
+// Q, the integral beyond the nodes is less than 4 Q(12) < 1e-31.
 #include "renyi/curve/direct_bounds.hpp"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ namespace {
 
 constexpr double kAliasing = 31.0;               // e^-31 < 4e-14
 constexpr double kTail = 12.0, kBeyond = 1e-31;  // 2 Q(12) < 4e-33
-// They affect width and time, not validity.
-constexpr double kLeastOrder = -21.0, kOrderError = 1e-4;  // of its logarithm
+// Tuning: these affect width and time, not validity.
+constexpr double kLeastOrder = -21.0, kOrderError = 1e-4;  // the least log s, and the accuracy of log s
 constexpr double kMostBlocks = 3000.0;
 
 }  // namespace
@@ -48,7 +48,7 @@ Complement::Complement(const SortedSteps& c, SampledPair pair) : gaussian_(c.gau
         law.loss.resize(size);
         law.log_density.resize(size);
         evaluate(loss, u, law.loss.data(), law.log_density.data());
-        for (std::size_t j = 0; j < size; ++j) {  // of the exponent, in units of u: losses, order, node and sums
+        for (std::size_t j = 0; j < size; ++j) {  // error of the exponent in u: losses, order, node, sums
             const double node = std::fabs(u[j]), w = loss.c * (node + 0.5 * loss.c);
             const double losses = std::fabs(law.loss[j]) + std::fabs(law.log_density[j]) + 0.5 * node * node;
             law.error.push_back(losses * (10.0 + 2.0 * w) + node * (2.0 * node + loss.c) + 8.0);
@@ -98,35 +98,35 @@ double Complement::epsilon_below(double delta) const noexcept {
 
 namespace {
 
-// All but kLeast affect width and time, not validity.
+// Tuning: these affect width and time, not validity; except kLeast.
 constexpr int kMostHalvings = 45;
 constexpr double kLeast = std::numeric_limits<double>::denorm_min();
-constexpr double kRemaining = 1e-15;     // of the largest loss
+constexpr double kRemaining = 1e-15;     // accuracy, relative to the largest loss
 constexpr double kNextTo = 1e-4;         // relative distance of epsilon from the largest loss
 constexpr double kRevealing = 5e-3;      // noise below which outputs tell whether the record was in the sample
 constexpr double kFirstLogTilt = -5.0, kLastLogTilt = 9.0, kLogTiltError = 0.1;
-constexpr double kNodeTarget = 25.0;  // nats
-constexpr double kFirstReach = 1e-3;     // of the logarithm of what is left of it
-constexpr double kSmallestPart = 1e-12;  // of the upper end: a search for epsilon does not look below
+constexpr double kNodeTarget = 25.0;  // nats by which quadrature errors are below the moment
+constexpr double kFirstReach = 1e-3;     // first step of log(largest loss - epsilon)
+constexpr double kSmallestPart = 1e-12;  // least epsilon of a search, relative to the upper end
 
-// An output, from above, at which a step of `add` loses as much of its largest loss.
+// An output, rounded up, at which the loss of a step of `add` is `lost` below its largest loss.
 double output_that_loses(const SampledStep& s, double lost) noexcept {
     const double c = 1.0 / s.sigma, log_odds = std::log(s.q) - std::log1p(-s.q);
     const double v = lost > 700.0 ? lost : std::log(std::expm1(lost));
     return (v - log_odds) / c + 0.5 * c + 1e-14 * (std::fabs(v) + std::fabs(log_odds) + c * c) / c;
 }
 
-// Moments of high orders take many nodes then, and tell little.
+// Whether the step has so little noise that moments of high orders take many nodes and tell little.
 bool reveals(const SampledStep& s) noexcept { return s.q < 1.0 && s.sigma < kRevealing; }
 
-// Of the sampled steps, and one more for all Gaussian ones, which compose by themselves.
+// The number of sampled steps, plus one for all Gaussian steps, which compose in closed form.
 double number_of_parts(const SortedSteps& c) noexcept {
     double number = c.gaussian > 0.0 ? 1.0 : 0.0;
     for (const SampledStep& s : c.steps) number += s.q < 1.0 ? s.count : 0.0;
     return number;
 }
 
-// Basic composition: every part at delta over their number, or at epsilon over it.
+// Basic composition: every part at delta, or at epsilon, divided by the number of parts.
 double composed_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     const double share = std::max(delta / number_of_parts(c) * lowered(6), 0.0);
     double sum = c.gaussian > 0.0
@@ -146,7 +146,7 @@ double composed_delta(const SortedSteps& c, Direction direction, double epsilon)
     return sum * raised(30);
 }
 
-// The ends of a positive bracket halved in the logarithm as long as that narrows it.
+// Halves a positive bracket in the logarithm as long as that narrows the bracket.
 Bracket halved(Bracket b, auto is_above) noexcept {
     for (int turn = 0; turn < kMostHalvings && b.upper > b.lower * (1.0 + 1e-6) && b.lower > 0.0; ++turn) {
         const double middle = std::sqrt(b.lower) * std::sqrt(b.upper);
@@ -159,7 +159,7 @@ Bracket halved(Bracket b, auto is_above) noexcept {
 
 namespace {
 
-// Where records come and go together: nodes for tilts up to a farthest one, and for more if the best lies there.
+// Chernoff's bound for groups: nodes serve tilts up to a farthest one, which grows while the best tilt lies next to it.
 double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, double epsilon) {
     const SampledPair pair = direction == Direction::add ? SampledPair::add : SampledPair::remove;
     double found = 1.0;
@@ -193,7 +193,7 @@ double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon)
 
 namespace {
 
-// Chernoff's bound of likely outputs: all else together is less than e^-760, a fraction of the smallest double.
+// Chernoff's bound over likely outputs: all others together have less than e^-760, a fraction of the smallest double.
 double chernoff_delta_of_likely(const SortedSteps& c, double epsilon) noexcept {
     constexpr double kLeftOut = -760.0, kSmallest = std::numeric_limits<double>::denorm_min();
     const LossSum likely{c.steps, Direction::remove, limit_for(c.steps, kLeftOut)};
@@ -209,8 +209,8 @@ double chernoff_epsilon_of_likely(const SortedSteps& c, double delta) noexcept {
     return rest > kSmallestNormal ? chernoff_epsilon(saddle, rest * lowered(6)) : kInfinity;
 }
 
-// add: a sum above eps loses less than X = (the largest loss) - eps of the largest one, so that no step loses X of its
-// own:  delta <= P(no step loses X) (1 - e^-X).
+// add: a sum above eps is less than X = (the largest loss) - eps below the largest loss, so that no step is X below its
+// own largest loss:  delta <= P(no step is X below) (1 - e^-X).
 double remaining_delta_above(const SortedSteps& c, double epsilon) noexcept {
     const double rest = c.largest_loss - epsilon;
     double log_none = 0.0;
@@ -262,13 +262,13 @@ double none_delta_below(const SortedSteps& c, double epsilon, auto output) noexc
         if (!(none > 1e-290)) return 0.0;
         log_none += s.count * (x > 0.0 ? std::log1p(-upper_tail(x).value) : std::log(none));
         log_ratio += s.count * std::log1p(-s.q * (1.0 - upper_tail(1.0 / s.sigma - x).value / none));
-        size += s.count * s.q / (1.0 - s.q);  // of what its rounding is relative to
+        size += s.count * s.q / (1.0 - s.q);  // the rounding is relative to this
     }
     const double exponent = epsilon + log_ratio + 1e-13 * (std::fabs(epsilon) + size);
     return -std::expm1(exponent) * std::exp(log_none * raised(900)) * lowered(900);
 }
 
-// add: none loses more than a part of what all may lose.
+// add: bounds by the event that no step is more than a part of (largest loss - epsilon) below its largest loss.
 double remaining_delta_below(const SortedSteps& c, double epsilon) noexcept {
     double lower = 0.0;
     for (const double part : {0.9, 0.5, 0.2, 0.05, 0.01, 1e-3}) {
@@ -282,7 +282,7 @@ double remaining_delta_below(const SortedSteps& c, double epsilon) noexcept {
 
 }  // namespace
 
-// A composition tells at least as much as any of its steps, and any event bounds it: a few of them.
+// Every step and every event bounds a composition from below; the function tries all steps and a few events.
 double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept {
     double lower = 0.0;
     for (const SampledStep& s : c.steps)
@@ -302,8 +302,8 @@ double plain_upper(const SortedSteps& c, Direction direction, double epsilon) no
     return direction == Direction::remove ? std::min(upper, chernoff_delta_of_likely(c, epsilon)) : upper;
 }
 
-// Of products: 1 - TV >= prod (1 - TV_i), TV <= sqrt(KL/2) (Pinsker), TV <= sqrt(1 - e^-KL) (Bretagnolle, Huber 1979).
-// Replaced records are two replacements by none apart, and a single step is q times that of the Gaussian mechanism.
+// For products: 1 - TV >= prod (1 - TV_i), TV <= sqrt(KL/2) (Pinsker), TV <= sqrt(1 - e^-KL) (Bretagnolle, Huber 1979).
+// A replaced record is removed, then one is added. The TV of a single step is q times that of the Gaussian mechanism.
 double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
     const bool replaces = pair == SampledPair::replace_one;
     double log_rest = 0.0, divergence = 0.0;
@@ -321,8 +321,8 @@ double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
 
 namespace {
 
-// add: where a bound of delta passes it, by the logarithm of what is left of the largest loss, from there on. Both ends
-// are tried; none beyond the largest loss.
+// add: where a bound of delta passes `delta`, by a search over log(largest loss - epsilon) from `log_rest` on. The
+// bound is evaluated at both ends of the answer, and nowhere beyond the largest loss.
 Bracket remaining_crossing(const SortedSteps& c, double delta, double log_rest, auto bound) noexcept {
     const auto at = [&](double x) { return c.largest_loss - std::exp(x); };
     const auto excess = [&](double x) { return std::log(std::max(bound(c, at(x)), kSmallestNormal) / delta); };
@@ -344,21 +344,22 @@ Bracket remaining_crossing(const SortedSteps& c, double delta, double log_rest, 
     return {at(ends.high), at(ends.low)};
 }
 
-// Of add without Gaussian steps, from both sides.
+// A bracket of epsilon for `add` without Gaussian steps.
 Bracket remaining_epsilon(const SortedSteps& c, double delta) noexcept {
     const double least = std::log(std::max(-std::log1p(-delta), 0x1p-54 * c.largest_loss));
     const double most =
         std::min(remaining_crossing(c, delta, least - kFirstReach, remaining_delta_above).upper, c.largest_loss);
     const double start = std::max(least, std::log(c.largest_loss - most));
-    // Bounds below the normal numbers tell nothing apart: the lower end is that of the least of them.
+    // Bounds below the normal numbers cannot be compared: the lower end is that of a delta of 2 kSmallestNormal at
+    // least.
     const double normal = std::max(delta, 2.0 * kSmallestNormal);
     return {remaining_crossing(c, normal, start - kFirstReach, remaining_delta_below).lower, most};
 }
 
 }  // namespace
 
-// With v the logarithm of the odds that the record was in the sample (sampled_loss.hpp) a step loses G = log(1 + e^v) of
-// its largest loss: with X as above
+// Let v be the logarithm of the odds that the record was in the sample (sampled_loss.hpp). The loss of a step is
+// G = log(1 + e^v) below its largest loss: with X as above
 //     1 - e^-X - E min(sum G, 1) <= delta <= 1 - e^-X,   E min(G, 1) <= E e^{v/2} = e^{lambda/2 - c^2/8}.
 Bracket unlost_epsilon(const SortedSteps& c, double delta) noexcept {
     double overlap = 0.0, error = 0.0;
@@ -385,7 +386,7 @@ bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept {
     return c.gaussian == 0.0 && (all_reveal || !(remaining_delta_above(c, (1.0 - kNextTo) * c.largest_loss) < delta));
 }
 
-// Basic composition, that of a single step, and of `add` what is left of the largest loss.
+// Basic composition, the curve of a single step, and for `add` the bounds by what is left of the largest loss.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
     if (direction == Direction::add && c.gaussian == 0.0) {
@@ -397,7 +398,7 @@ Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) n
     return answer;
 }
 
-// Ends at which the bounds of delta are on one side.
+// Searches for ends at which the bounds of delta are proven to be on the right side.
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer = quick_epsilon(c, direction, delta);
     if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_likely(c, delta));
@@ -412,12 +413,12 @@ Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) n
 
 namespace {
 
-// They affect width, not validity: what is left out is added.
-constexpr double kFirstTilt = -14.0, kLastTilt = 67.0, kTiltError = 1e-10;  // of its logarithm
+// Tuning: these affect width, not validity: the mass that is left out is added to delta.
+constexpr double kFirstTilt = -14.0, kLastTilt = 67.0, kTiltError = 1e-10;  // of log t: range and accuracy
 constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
 constexpr double kLeftOut = 40.0, kLeastLogDelta = -760.0;
 
-// log E_P[(P/Q)^t] of the sum over outputs up to the limit, rounded up. Of a Gaussian step it is no more than this,
+// An upper bound of log E_P[(P/Q)^t] for the composition, over outputs up to the limit. It holds for Gaussian steps,
 // too.
 TiltedMoment moment_above(const SortedSteps& c, double limit, double t) noexcept {
     const TiltedMoment gained = tilted_moment({c.steps, Direction::remove, limit}, 2.0 * t + 1.0);
@@ -462,7 +463,7 @@ double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
         const double t = std::exp(x);
         return std::log(chernoff_delta({t, moment_above(c, limit, t)}, epsilon));
     });
-    // Below the normal numbers the exponential and what is left out are right to one of the smallest double each.
+    // Below the normal numbers the exponential and the mass left out are off by up to one smallest double each.
     const double chernoff = std::exp(least.value) * raised(kManyRoundings) + rest + 3.0 * kSmallest;
     return std::min(std::fmin(chernoff, composed_delta(c, epsilon)), 1.0);
 }
@@ -508,9 +509,9 @@ Bracket DirectBounds::epsilon(double delta) {
 
 namespace {
 
-// They affect width and time, not validity.
-constexpr double kManyInclusions = 50.0;
-constexpr double kLittleNoise = 0.35;  // windows of the loss part where more noise blurs inclusion
+// Tuning: these affect width and time, not validity.
+constexpr double kManyInclusions = 50.0;  // mean number of steps with the record
+constexpr double kLittleNoise = 0.35;     // sigma; more noise blurs inclusion, and windows of the loss serve
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Bounds of one composition that are asked before and beside its transforms: what is next to 0 or to 1 is known at
-// once, and what is left wide is narrowed by every bound that needs no transform on a line.
+// Bounds of one composition that are asked before and beside its transforms: a delta next to 0 or to 1 is known at
+// once, and a bracket that stays wide is narrowed by every bound that needs no transform on a line.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace renyi {
 
-// 1 - delta, where it is small: by Chernoff's bound at orders between 0 and 1,
+// Bounds 1 - delta, where it is small, by Chernoff's bound at orders between 0 and 1,
 //     1 - delta(eps) = E_P min(1, e^{eps - S}) <= e^{s eps} E_P[e^{-s S}],   0 <= s <= 1,
-// S the sum of the losses.
+// where S is the sum of the losses.
 class Complement {
 public:
     Complement(const SortedSteps& c, SampledPair pair);
@@ -24,7 +24,7 @@ public:
 
     // An upper bound of 1 - delta.
     double at(double epsilon) const noexcept;
-    // Up to there the curve is proven to be above `delta`; of either sign.
+    // The epsilon up to which the curve is proven to be above `delta`; it has either sign.
     double epsilon_below(double delta) const noexcept;
 
 private:
@@ -43,27 +43,27 @@ private:
 // single events. They hold for both directions of add/remove, at every epsilon, and are seldom narrow.
 double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept;
 
-// delta(epsilon) is between them.
+// A lower and an upper bound of delta(epsilon).
 double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept;
 double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept;
 
-// An upper bound of delta(0), the total variation, which tells where epsilon is 0.
+// An upper bound of delta(0), the total variation; from there on epsilon is 0.
 double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
 
-// add: false where epsilon is proven not to be next to the largest loss, and some noise hides a little: else the rest
-// of that loss determines it well.
+// add: false where epsilon is proven not to be next to the largest loss and at least one step has noise that hides a
+// little. Otherwise bounds by what is left of the largest loss determine epsilon well.
 bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept;
 
-// add, without Gaussian steps: narrow where no output may come from the record, also next to epsilon = 0.
+// add, without Gaussian steps: a bracket that is narrow where no output may come from the record, also next to
+// epsilon = 0.
 Bracket unlost_epsilon(const SortedSteps& c, double delta) noexcept;
 
-// Of epsilon: what takes no search, and what does.
+// Brackets of epsilon: by the bounds that take no search, and by all of them.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
 
-// Bounds of the privacy curve where records are replaced on Poisson samples, P = (1-q) R + q N(1, sigma^2) and Q =
-// (1-q) R
-// + q N(-1, sigma^2) with R = N(0, sigma^2), from those of records that are added or removed. Gaussian steps have their
+// Bounds of the privacy curve where records are replaced on Poisson samples, from bounds for added and removed records.
+// P = (1-q) R + q N(1, sigma^2) and Q = (1-q) R + q N(-1, sigma^2) with R = N(0, sigma^2). Gaussian steps have their
 // noise halved.
 //   Hoelder    E_P[(P/Q)^t] <= E_R[(P/R)^{2+2t}]^{1/2} E_R[(R/Q)^{2t}]^{1/2}, both orders of A, for Chernoff's bound
 //   convexity  one step: delta(eps) <= q delta_G(2/sigma; eps), and basic composition
@@ -74,16 +74,17 @@ class DirectBounds {
 public:
     DirectBounds(const SortedSteps& c, SampledPair pair) : c_(c), pair_(pair) {}
 
-    // Of delta, [0, 1] where it may not be next to 1.
+    // A bracket of delta; [0, 1] where delta may not be next to 1.
     Bracket delta_near_one(double epsilon);
     // Whether epsilon = 0 is proven to be enough.
     bool is_enough_at_zero(double delta);
 
-    // Everything else; of groups nothing is known here.
+    // All other bounds; for groups they give nothing.
     Bracket delta(double epsilon);
     Bracket epsilon(double delta);
 
-    // So many steps with the record that their sum has a peak of its own: a long line serves better than windows.
+    // Whether so many steps have the record that their sum has a peak of its own: a long line serves better than
+    // windows.
     bool has_many_inclusions() const noexcept;
 
 private:

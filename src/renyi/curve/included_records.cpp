@@ -1,34 +1,36 @@
-// With w = c x - c^2/2 and v = w + lambda the logarithm of the odds, c = 1/sigma and lambda = log(q/(1-q)), the loss of
-// a step is
+// Let w = c x - c^2/2 and v = w + lambda be the logarithm of the odds, c = 1/sigma and lambda = log(q/(1-q)). The loss
+// of a step is
 //     log q + w + log(1 + e^-v) = log(1-q) + log(1 + e^v),
 // so at least T = log q + w where the sample had the record and T = log(1-q) where it had not. The sum of w over n
-// steps with the record is Gaussian with mean n c^2/2 and variance n c^2: with T for the losses,
+// steps with the record is Gaussian with mean n c^2/2 and variance n c^2. With T in place of the losses,
 //     E_n (1 - e^{eps - S})_+ >= delta_G(c sqrt n; eps_n),   eps_n = eps - n log q - (k-n) log(1-q),
-// given that n of the k steps had it, delta_G the curve of the Gaussian mechanism. With w_n = Bin(n; k, q) and any N,
+// where n of the k steps had the record and delta_G is the curve of the Gaussian mechanism. With w_n = Bin(n; k, q) and
+// any N,
 //     delta(eps) = P_N + sum_{n<N} w_n delta_n - sum_{n>=N} w_n D_n,   P_N = sum_{n>=N} w_n,  D_n = 1 - delta_n.
 // Next to P_N, a plateau of delta, both sums are small and right to all their digits, as is delta - P_N in
 // double-doubles.
 //
-// The other way round. Let G be the outcomes in which v >= g in every step with the record, and R the sum of
-// log(1 + e^v) over the others. On G the sum of the losses S is at most T + rho + R, rho = n log(1 + e^-g). Beyond G
-// one step with the record has a loss of at most log(1-q) + log(1 + e^g), so that S > eps asks enough of the others:
+// The bound from the other side: let G be the outcomes in which v >= g in every step with the record, and R the sum of
+// log(1 + e^v) over the other steps. On G the sum of the losses S is at most T + rho + R, rho = n log(1 + e^-g). Beyond
+// G one step with the record has a loss of at most log(1-q) + log(1 + e^g), so that S > eps needs large losses of the
+// others:
 //     delta_n <= E delta_G(eps_n - rho - R) + F_n,   D_n >= D_G(eps_n - rho) E e^-R - F_n,
 //     F_n = P(not G, S > eps) <= n Q(c/2 + (lambda - g)/c) P(the others > eps - log(1-q) - log(1 + e^g)).
-// The latter is at most e^{-t y} a^{n-1} (1 + K)^{k-n} by Markov's inequality, 0 < t <= 1, and for n = 1 and y > 0 also
-// ((1 + K)^{k-1} - 1)/(e^{t y} - 1), with y = eps - log(1 + e^g) - (k-n+1) log(1-q). Here a = q^t e^{c^2 t (t+1)/2} +
-// (1-q)^t bounds E e^{t L} with the record, and 1 + K bounds E (1 + e^v)^t without, (1 + x)^t - 1 being at most t x and
-// x^t:
+// The last factor is at most e^{-t y} a^{n-1} (1 + K)^{k-n} by Markov's inequality, 0 < t <= 1, and for n = 1 and y > 0
+// also ((1 + K)^{k-1} - 1)/(e^{t y} - 1), with y = eps - log(1 + e^g) - (k-n+1) log(1-q). Here
+// a = q^t e^{c^2 t (t+1)/2} + (1-q)^t bounds E e^{t L} with the record, and 1 + K bounds E (1 + e^v)^t without the
+// record, as (1 + x)^t - 1 is at most t x and x^t:
 //     K(t) = t e^lambda Q(lambda/c + c/2) + e^{t lambda - t (1-t) c^2/2} Q(c/2 - t c - lambda/c).
 // E e^-R >= 1 - (k-n) E min(1, e^v), and as (1 - e^-(x+R))_+ - (1 - e^-x)_+ <= e^{t x} (e^{t R} - 1)/t,
 //     E delta_G(eps' - R) <= delta_G(eps') + E_n e^{t (T - eps)} ((1 + K)^{k-n} - 1)/t.
 //
-// E|S - T| <= k 4 (1-q) E e^{v/2} is less than these bounds tell where it is nothing beside delta or 1 - delta.
+// Where E|S - T| <= k 4 (1-q) E e^{v/2} is negligible beside delta or 1 - delta, it is the better bound.
 //
-// Replaced records: the loss of a step is that above less its value at the output -x, so about T = lambda + w with the
-// record and T = 0 without, eps_n = eps - n lambda. With log(1 + e^u) <= 2 e^{u/2} every one of the three logarithms of
-// S - T that are not next to nothing has a mean of at most 2 (1-q) E e^{v/2}, and the fourth e^{-c^2/2} q/(1-q) times
+// Replaced records: the loss of a step is the loss above less its value at the output -x, so about T = lambda + w with
+// the record and T = 0 without, eps_n = eps - n lambda. By log(1 + e^u) <= 2 e^{u/2} three of the four logarithms of
+// S - T have a mean of at most 2 (1-q) E e^{v/2} each. The fourth one, usually negligible, has e^{-c^2/2} q/(1-q) times
 // as much, which is more where nearly all records are drawn. As (1 - e^{eps-s})_+ rises by no more than s does, delta
-// is within E|S - T| of that by T.
+// is within E|S - T| of the delta from T.
 #include "renyi/curve/included_records.hpp"
 
 #include <algorithm>
@@ -44,22 +46,22 @@ namespace renyi {
 
 namespace {
 
-// All but kCertain and kUp affect width and time, not validity: every tilt and g gives a bound.
+// Tuning: these affect width and time, not validity, as every tilt and g gives a bound; except kCertain and kUp.
 constexpr double kMostOverlap = -15.0;              // log of the mean of S - T
-constexpr double kSeparate = 36.0;                   // nats, of an overlap that is nothing beside what is sought
-constexpr double kCertain = 40.0;                   // Q(40) < e^-800
-constexpr double kMostTerms = 1e6;                  // of all curves of a question
-constexpr double kFew = 16.0;                       // removed records, where there is an overlap
-constexpr double kExact = 2000.0;                   // and in double-doubles
-constexpr double kMany = 1e3;                       // and where a line takes less
-constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and how far below epsilon
-constexpr double kPrecision = 1e-13;                // of an end of epsilon
+constexpr double kSeparate = 36.0;                  // nats by which a negligible overlap is below what is sought
+constexpr double kCertain = 40.0;                   // deviations; Q(40) < e^-800
+constexpr double kMostTerms = 1e6;                  // terms of all sums that one question computes
+constexpr double kFew = 16.0;                       // inclusions, in the mean, up to which a removed record may overlap
+constexpr double kExact = 2000.0;                   // ... up to which plateaus are computed in double-doubles
+constexpr double kMany = 1e3;                       // ... from which an inclusion line takes less time
+constexpr double kClear = 36.0, kClearBelow = 1.0;  // g in nats, and its least distance below epsilon
+constexpr double kPrecision = 1e-13;                // relative accuracy of an end of epsilon
 constexpr int kMostTurns = 60;
 constexpr double kTilts[] = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0};
-constexpr double kUp = 1.0 + 1e-9;  // of bounds from logarithms
+constexpr double kUp = 1.0 + 1e-9;  // raises bounds that come from logarithms
 
-// k E|S - T|: with log(1 + e^u) <= 2 e^{u/2} both parts are at most 2 (1-q) E e^{v/2} = 2 (1-q) e^{lambda/2 - c^2/8};
-// of replaced records there is a third one, and the fourth.
+// log (k E|S - T|): with log(1 + e^u) <= 2 e^{u/2} both parts are at most
+// 2 (1-q) E e^{v/2} = 2 (1-q) e^{lambda/2 - c^2/8}; replaced records have a third part like these, and the fourth.
 double log_overlap(const SampledStep& s, SampledPair pair) noexcept {
     const double c = 1.0 / s.sigma;
     const double parts =
@@ -85,7 +87,8 @@ struct Plateau {
     Bracket above;  // delta - P_N
 };
 
-// That next to delta. 2^-98 a step of the recurrence; what is left out is less than the last term.
+// The plateau next to delta. A step of the recurrence adds an error of 2^-98; the terms left out are less than the last
+// term.
 Plateau exact_plateau(const SampledStep& s, double delta) {
     const BinomialTerms terms = BinomialTerms::sampled(s.count, s.q);
     const Scaled sought = normalised({{delta, 0.0}, 0.0});
@@ -140,12 +143,12 @@ public:
 
 private:
     struct Sums {
-        double below, above;  // of w_n delta_n over n < N, of w_n D_n over n >= N
+        double below, above;  // sums of w_n delta_n over n < N, of w_n D_n over n >= N
     };
     struct Tilt {
-        double t, log_k, included, log_a;  // log (1 + K), log of q^t e^{c^2 t (t+1)/2}, of a
+        double t, log_k, included, log_a;  // logarithms of 1 + K, of q^t e^{c^2 t (t+1)/2} and of a
     };
-    enum class End { lower, upper };  // of delta
+    enum class End { lower, upper };  // the end of delta
 
     double loss_of(double n) const noexcept { return n * (0.5 * c_ * c_ + with_) + (s_.count - n) * without_; }
     double number_at(double a, double epsilon) const noexcept;
@@ -160,13 +163,13 @@ private:
                  c_ = 1.0 / s_.sigma;
     const double with_ = replaces_ ? log_odds_ : log_q_, without_ = replaces_ ? 0.0 : log_rest_;  // T - w and T
     double turned_ = 0.0;  // E min(1, e^v)
-    double moved_ = 0.0;   // a bound of E|S - T| that goes to delta
+    double moved_ = 0.0;   // a bound of E|S - T| that is added to delta
     std::vector<Tilt> tilts_;
     double terms_left_ = kMostTerms;
 };
 
-// The number at which a_n = eps_n/(c sqrt n) - c sqrt n/2 is a, roughly; where records make losses smaller a_n is
-// positive for all numbers.
+// The number n at which a_n = eps_n/(c sqrt n) - c sqrt n/2 is a, roughly. Where inclusions lower the loss, a_n is
+// positive for all n.
 double InclusionMean::number_at(double a, double epsilon) const noexcept {
     const double slope = log_odds_ / c_ + 0.5 * c_, all = (epsilon - s_.count * without_) / c_;
     if (!(slope > 0.0)) return a > 0.0 ? 0.0 : kInfinity;
@@ -175,7 +178,7 @@ double InclusionMean::number_at(double a, double epsilon) const noexcept {
     return n * n;
 }
 
-// With many records not the next one, and less exactly.
+// The plateau that is used for delta. With many inclusions it need not be the next one, and is less exact.
 Plateau InclusionMean::plateau(double delta) const {
     if (s_.count * s_.q <= kExact) return exact_plateau(s_, delta);
     const double spread = std::sqrt(s_.count * s_.q * (1.0 - s_.q)), normal = gaussian_epsilon_guess(1.0, delta);
@@ -210,7 +213,7 @@ double InclusionMean::log_turned(double n, double epsilon) const noexcept {
     return least + 1e-9;
 }
 
-// Rounded so that `end` is one of delta. Terms beyond |a_n| = 40 are nothing, but for those between there and N.
+// The two sums, rounded so that they give `end` of delta. Terms beyond |a_n| = 40 are negligible, except those up to N.
 InclusionMean::Sums InclusionMean::sums(double epsilon, double number, End end) noexcept {
     const bool is_upper = end == End::upper, is_turned = is_upper && !tilts_.empty();
     const auto near = [&](double a) { return number_at(a, epsilon); };
@@ -260,7 +263,7 @@ Bracket InclusionMean::delta(double epsilon) {
                 kSmallestNormal};
 }
 
-// Where a falling excess passes 0, from both sides, in a bracket or beyond, by false position.
+// Where a decreasing excess passes 0, from both sides, in a bracket or beyond it, by false position.
 Bracket crossing(Bracket around, auto excess) noexcept {
     FalsePosition ends{around.lower, around.upper, excess(around.lower), excess(around.upper)};
     while (!(ends.at_low > 0.0)) {
@@ -281,8 +284,8 @@ Bracket crossing(Bracket around, auto excess) noexcept {
     return {ends.low, ends.high};
 }
 
-// Where sum_{n<N} w_n delta_n = (delta - P_N) + sum_{n>=N} w_n D_n, by the logarithm of the ratio of both sides, terms
-// below 0 on the other one.
+// Solves sum_{n<N} w_n delta_n = (delta - P_N) + sum_{n>=N} w_n D_n by the logarithm of the ratio of both sides; a
+// negative delta - P_N goes to the other side.
 Bracket InclusionMean::epsilon(double delta) {
     if (!(moved_ < delta)) return {-kInfinity, kInfinity};
     const Plateau on = plateau(delta);
@@ -293,7 +296,7 @@ Bracket InclusionMean::epsilon(double delta) {
             const Sums at = sums(epsilon, number, end);
             const double ratio = (at.below + std::max(-above, 0.0) + kSmallestNormal) /
                                  (at.above + std::max(above, 0.0) + kSmallestNormal);
-            // What cannot be computed proves nothing: the end moves outward.
+            // NaN proves nothing: the end moves outward.
             return std::isnan(ratio) ? (end == End::upper ? kInfinity : -kInfinity) : std::log(ratio);
         };
     };

@@ -1,5 +1,6 @@
 // Bounds of the privacy curve of equal steps with so little noise that outputs nearly reveal whether the record was in
-// the sample, where it is removed or replaced: a binomial mean of the curves of Gaussian mechanisms, and what overlaps.
+// the sample. The record is removed or replaced. The bounds are a binomial mean of the curves of Gaussian mechanisms,
+// and a bound of what overlaps.
 #pragma once
 
 #include <limits>
@@ -10,9 +11,9 @@
 
 namespace renyi {
 
-// Whether outputs reveal that, and of how many steps with the record: a line takes less where they are many.
+// Whether outputs reveal the inclusions, and how many there are: where they are many an inclusion line takes less time.
 enum class Inclusions { unknown, few, many };
-// `goal`: what is sought to its digits, delta or 1 - delta.
+// `goal`: delta or 1 - delta, whichever is sought to its digits.
 constexpr double kLeastGoal = std::numeric_limits<double>::denorm_min();
 Inclusions revealed_inclusions(const SortedSteps& c, SampledPair pair, double goal) noexcept;
 

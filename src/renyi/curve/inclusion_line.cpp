@@ -13,21 +13,21 @@ namespace renyi {
 
 namespace {
 
-// All but kMostExponent, beyond which e^-80 is below every rounding, affect width and time, not validity.
-constexpr double kMostNoise = 0.6, kRevealing = 1.0;
-constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // e^-34 of delta
-constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats, of what inclusions add in all, and by one step
+// Tuning: these affect width and time, not validity; except kMostExponent, beyond which e^-80 is below every rounding.
+constexpr double kMostNoise = 0.6, kRevealing = 1.0;  // sigma; the second in deviations of an output
+constexpr double kDepth = 34.0, kRoughDepth = 16.0;   // nats below delta at which terms are left out
+constexpr double kMany = 45.0, kMostExponent = 40.0;  // nats that inclusions add to log M: all of them, and one step
 constexpr double kMostNodes = 16384.0;
-constexpr double kFewIncluded = 30.0;                       // nats
+constexpr double kFewIncluded = 30.0;                       // nats that inclusions add to log M
 constexpr double kLeastTilt = 3.0, kMostSpent = 8.0;        // as in measure_inversion.cpp
-constexpr double kFarthest = 80.0;                          // of tilts
-constexpr double kWithoutTilt = 30.0, kLeastWithout = 0.3;  // the first over c^2
+constexpr double kFarthest = 80.0;                          // the largest tilt
+constexpr double kWithoutTilt = 30.0, kLeastWithout = 0.3;  // tilts; the first is divided by c^2
 constexpr int kMostPlacements = 4, kMostTurns = 60, kFewTurns = 8, kMostNewton = 8;
-constexpr double kReach = 0.5;                                    // of a line, in units of 1/t
-constexpr double kRough = 1e-4, kEnd = 1e-10, kLeastEnd = 1e-16;  // of epsilon; the last is absolute
-constexpr double kOverlap = 0.1;                                  // nats, and of a deviation
-constexpr double kUseless = 0.1;                                  // of delta, an error
-constexpr double kLittle = 18.0;                                  // nats, of delta over what comes without
+constexpr double kReach = 0.5;                                    // reach of a line in epsilon, in units of 1/t
+constexpr double kRough = 1e-4, kEnd = 1e-10, kLeastEnd = 1e-16;  // accuracy of epsilon; the last is absolute
+constexpr double kOverlap = 0.1;                                  // sum of C, and shift of the mean in deviations
+constexpr double kUseless = 0.1;                                  // relative error of delta
+constexpr double kLittle = 18.0;                                  // nats, of delta over the sums without inclusions
 
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
 
@@ -49,7 +49,7 @@ InclusionLine::InclusionLine(const SortedSteps& c, SampledPair pair)
     reveals_ = serves_ && apart > kRevealing;
 }
 
-// Without certificate, for searches: with C only where it matters.
+// The moment for searches, without certificate: C is included only where it matters.
 InclusionLine::Moment InclusionLine::rough_moment(double t) const noexcept {
     double base = 0.5 * gaussian_ * t * (t + 1.0), mean = 0.5 * gaussian_ * (2.0 * t + 1.0), included = 0.0,
            slope = 0.0, bend = 0.0;
@@ -69,8 +69,8 @@ InclusionLine::Moment InclusionLine::rough_moment(double t) const noexcept {
     return {value, 0.0, value, mean + slope * factor, gaussian_ + factor * (bend - slope * slope * (factor - 1.0))};
 }
 
-// Errors: with many inclusions log A comes from A - 1, whose terms are right to 8 u and the size of their exponents;
-// else exponents are right to 8 u of themselves.
+// The certified moment. Errors: with many inclusions log A comes from A - 1, whose terms are right to 8 u and the size
+// of their exponents; else exponents are right to 8 u of themselves.
 InclusionLine::Moment InclusionLine::moment(double t) const noexcept {
     double base = 0.5 * gaussian_ * t * (t + 1.0), negative_base = base, included = 0.0, of_negative = 0.0;
     double error = 4.0 * kUnitRoundoff * base, included_error = 0.0;
@@ -116,7 +116,7 @@ InclusionLine::Moment InclusionLine::moment(double t) const noexcept {
     return m;
 }
 
-// Rounded up.
+// The logarithm of Chernoff's bound, rounded up.
 double InclusionLine::log_chernoff(const Bound& b, double epsilon) const noexcept {
     if (b.log_measure == -kInfinity) return b.log_measure;
     const double spent = b.tilt * epsilon, peak = log_kernel_peak(b.tilt);
@@ -124,7 +124,7 @@ double InclusionLine::log_chernoff(const Bound& b, double epsilon) const noexcep
     return b.log_measure - spent + peak + 8.0 * kUnitRoundoff * size;
 }
 
-// The saddle point of log M(t) - t eps - log t - log(1 + t), moved out where it is so near 0 that aliases die slowly.
+// The saddle point of log M(t) - t eps - log t - log(1 + t), moved out where it is so near 0 that aliases decay slowly.
 double InclusionLine::saddle(double epsilon) const noexcept {
     double low = 1e-18, high = kFarthest;
     for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
@@ -140,7 +140,7 @@ double InclusionLine::saddle(double epsilon) const noexcept {
     return spent < kMostSpent ? farther : t;
 }
 
-// About the epsilon of a delta, by the saddle-point formula.
+// Estimates the epsilon of a delta by the saddle-point formula.
 double InclusionLine::guess(double delta) const noexcept {
     const double goal = std::log(delta);
     double low = 1e-18, high = kFarthest, epsilon = 0.0;
@@ -169,7 +169,7 @@ double InclusionLine::log_tail(double y) const noexcept {
     return base + (is_many_ ? 0.0 : log_expm1(included)) - at_.value + at_.error + rounding;
 }
 
-// Roughly until the size of delta is known, then, unless that is all, once with the overlap.
+// Places rough lines until the size of delta is known, then, unless `roughly`, one line with the overlap.
 bool InclusionLine::place(double epsilon, bool roughly) {
     is_many_ = false;
     tilt_ = saddle(epsilon);
@@ -238,7 +238,7 @@ bool InclusionLine::place_line(double epsilon, double log_goal) {
     }
     at_ = is_rough_ ? rough_moment(tilt_) : moment(tilt_);
     centre_ = at_.mean;
-    // The ordinate beyond which all that is left out is nothing.
+    // `end`: the ordinate beyond which the tail is negligible.
     const double level = at_.value - tilt_ * epsilon - log_goal + depth;
     const auto is_enough = [&](double y) { return log_tail(y) + level < std::log(std::numbers::pi * y); };
     double low = 0.0, end = kMostNodes * step_;
@@ -262,7 +262,7 @@ bool InclusionLine::place_line(double epsilon, double log_goal) {
     return true;
 }
 
-// Chernoff's bound of the sums in which nearly no step has the record.
+// Sets Chernoff's bounds of the sums in which nearly no step has the record.
 void InclusionLine::bound_without(double epsilon) {
     without_ = {0.0, is_many_ ? -kInfinity : kInfinity};
     several_ = {0.0, kInfinity};
@@ -292,7 +292,7 @@ void InclusionLine::bound_without(double epsilon) {
     }
 }
 
-// k nu(h) of the head comment; what is rounded moves eps' by `slack`.
+// k nu(h) of the header's head comment; roundings move eps' by `slack`.
 Bracket InclusionLine::one_overlap(double epsilon) const noexcept {
     double log_rest = 0.0, without = 0.0;
     for (const InclusionOverlap& s : steps_) {
@@ -389,7 +389,7 @@ void InclusionLine::sum_block(double first) {
     }
 }
 
-// On a rough line only the value and its slope.
+// Reads delta off the line; a rough line gives only the value and its slope.
 InclusionLine::Reading InclusionLine::read(double epsilon) const noexcept {
     const double t = tilt_, y = static_cast<double>(nodes_.size()) * step_;
     const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
@@ -439,7 +439,7 @@ Bracket InclusionLine::delta(double epsilon) {
     return {std::fmax(r.lower, 0.0), std::fmin(r.upper, 1.0)};
 }
 
-// Where delta is about the one sought, on rough lines: Newton's method in a bracket.
+// An epsilon whose delta is about the one sought: Newton's method in a bracket, on rough lines.
 double InclusionLine::search(double delta, int most_turns) {
     double low = 0.0, high = kInfinity, epsilon = guess(delta);
     for (int turn = 0; turn < most_turns && !(high - low < kRough * low); ++turn) {
@@ -466,8 +466,8 @@ double InclusionLine::on_line(double delta, double epsilon) const noexcept {
     return epsilon;
 }
 
-// On that side the first epsilon, nearly, at which delta is certainly beyond the one sought: on the line as far as
-// that serves.
+// The first epsilon in `direction`, nearly, at which delta is certainly beyond the one sought. The search uses the
+// placed line as far as the line reaches.
 double InclusionLine::end_of(double delta, double epsilon, double direction) {
     const auto is_beyond = [&](const Reading& r) { return direction > 0.0 ? r.upper <= delta : r.lower >= delta; };
     const Reading here = read(epsilon);
@@ -475,7 +475,7 @@ double InclusionLine::end_of(double delta, double epsilon, double direction) {
                  least = 4.0 * kUnitRoundoff * epsilon;
     const double line = kReach / tilt_;
     double move = std::clamp(1.1 * lack / (here.value * -here.slope), least, line), near = epsilon, far = epsilon;
-    // Outward to where it is beyond, or inward to where it is not.
+    // Moves outward to where delta is beyond the one sought, or inward to where it is not.
     const bool is_outward = !is_beyond(here);
     const double towards = is_outward ? direction : -direction;
     for (;; move *= 2.0) {

@@ -9,25 +9,25 @@ namespace renyi {
 
 namespace {
 
-// They affect width and time, not validity.
+// Tuning: these affect width and time, not validity.
 constexpr double kServes = 1e-10;  // relative width at which a sum placed for another question still serves
-constexpr double kUseful = 1e-9;   // and at which none is placed anew
-constexpr double kFound = 1e-12;   // of epsilon, found far from where the sum was placed
-constexpr double kNear = 0.1;      // relative distance of an epsilon from that a sum was placed for
-constexpr double kReach = 0.4;
-constexpr double kMove = 0.94, kStep = 0.6;
-constexpr double kInside = 0.02;  // of an interval, from its ends
+constexpr double kUseful = 1e-9;   // relative width at which no new sum is placed
+constexpr double kFound = 1e-12;   // the same for an epsilon found far from where the sum was placed
+constexpr double kNear = 0.1;      // relative distance of an epsilon from the one a sum was placed for
+constexpr double kReach = 0.4;     // relative distance at which a sum serves about as well as a line
+constexpr double kMove = 0.94, kStep = 0.6;  // factors of the size
+constexpr double kInside = 0.02;             // least distance from the ends of an interval, relative to its length
 constexpr int kMostPlacements = 10, kMostMoves = 2;
-constexpr std::size_t kMostKept = 64;  // about a megabyte each
+constexpr std::size_t kMostKept = 64;  // sums of about a megabyte each
 
 }  // namespace
 
-// What levels are proportional to: epsilon, or how much of the largest loss is left.
+// The distance that the search scales: epsilon, or the largest loss less epsilon where the loss is bounded.
 double PlacedSplits::size(double epsilon) const noexcept { return is_bounded() ? c_.largest_loss - epsilon : epsilon; }
 
 double PlacedSplits::at_size(double size) const noexcept { return is_bounded() ? c_.largest_loss - size : size; }
 
-// Between 0 and 1, where the sizes are of one sign.
+// The distance of two sizes relative to their sum; between 0 and 1 where they have the same sign.
 double PlacedSplits::relative_distance(double a, double b) const noexcept {
     return a == b ? 0.0 : std::fabs(a - b) / (std::fabs(size(a)) + std::fabs(size(b)));
 }
@@ -56,7 +56,7 @@ Bracket PlacedSplits::placed_delta(double epsilon) const noexcept {
     return placed ? placed->sum.delta(epsilon) : kNoBracket;
 }
 
-// Delta there must be narrow: next to 0 epsilon is not, relatively.
+// The bracket of delta at the answer must be narrow: that of an epsilon next to 0 is not, relatively.
 Bracket PlacedSplits::placed_epsilon(double delta, double start) const noexcept {
     const Placed* placed = start > 0.0 ? nearest(start) : nullptr;
     if (!placed) return kNoBracket;
@@ -69,22 +69,22 @@ Bracket PlacedSplits::delta(double epsilon) {
     if (is_narrow(placed, kUseful)) return placed;
     const Bracket found = place(epsilon, guess_log_delta(c_, pair_, epsilon)).delta(epsilon);
     if (is_narrow(found, kUseful) || !(found.lower > 0.0)) return found;
-    // Windows for another delta failed.
+    // The windows were placed for another delta and failed: they are placed for the delta found.
     return common(found, place(epsilon, std::log(found.lower)).delta(epsilon));
 }
 
 Bracket PlacedSplits::epsilon(double delta, double start) {
     const double least = is_bounded() ? -kInfinity : 0.0;
     double low = least, high = kInfinity, epsilon = start > 0.0 ? start : guess_epsilon(c_, pair_, delta);
-    double at_low = 0.0, at_high = 0.0;  // log of delta there over the one that is sought
+    double at_low = 0.0, at_high = 0.0;  // log(delta at that end / delta sought)
     Bracket best{-kInfinity, kInfinity};
-    int moves = 0;  // off an epsilon for which the windows fall badly
+    int moves = 0;  // away from an epsilon at which the windows give a wide bracket
     for (int turn = 0; turn < kMostPlacements && size(epsilon) > 0.0; ++turn) {
         const SplitSum& split = place(epsilon, std::log(delta));
         const Bracket found = split.epsilon(delta, epsilon);
         if (!std::isnan(found.lower)) {
             best = common(best, found);
-            // A part that failed has an upper end far away; the others tell about where delta is.
+            // A part that failed has an upper end far away; the lower end then tells about where the answer is.
             const bool one_sided = found.lower > least && found.upper - found.lower > size(found.lower);
             const double middle = one_sided ? found.lower : 0.5 * (found.lower + found.upper);
             const bool near = std::fabs(middle - epsilon) < kNear * size(epsilon);
@@ -94,7 +94,7 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
         }
         const Bracket here = split.delta(epsilon);
         if (here.lower > delta) low = epsilon, at_low = std::log(here.lower / delta);
-        double down = kStep;  // towards 0, as a line through the last two would have it
+        double down = kStep;  // factor of a step towards 0, by a line through the last two points
         if (here.upper < delta) {
             const double at = std::log(here.upper / delta);
             if (high < kInfinity)

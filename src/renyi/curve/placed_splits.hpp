@@ -1,5 +1,4 @@
-// The split sums of one composition: each is placed for one epsilon and serves its neighbours, which cost next to
-// nothing.
+// The split sums of one composition. Each sum is placed for one epsilon and serves neighbouring ones at nearly no cost.
 #pragma once
 
 #include <vector>
@@ -18,14 +17,14 @@ public:
 
     void clear() noexcept { splits_.clear(); }
 
-    // Whether one is placed so near that it serves about as well as a line would.
+    // Whether a sum is placed so near that it serves about as well as a line would.
     bool reach(double epsilon) const noexcept;
 
-    // By what is placed already; no bracket where that is nothing, or gives none.
+    // Brackets by the sums that are placed already; no bracket where there is none, or where they give none.
     Bracket placed_delta(double epsilon) const noexcept;
     Bracket placed_epsilon(double delta, double start) const noexcept;
 
-    // Placed anew where that is needed. `start`: about the answer, or 0.
+    // Brackets that place new sums where needed. `start`: about the answer, or 0.
     Bracket delta(double epsilon);
     Bracket epsilon(double delta, double start);
 

@@ -18,24 +18,24 @@ namespace renyi {
 
 namespace {
 
-// They affect width and time, not validity.
+// Tuning: these affect width and time, not validity.
 constexpr double kNarrow = 1e-11;  // relative width at which a contour placed for another question still serves
-constexpr double kServes = 1e-10;  // the same of other routes
-constexpr double kUseful = 1e-9, kEnough = 5e-9;  // and that of delta and epsilon which needs no second route
-constexpr double kTarget = 1e-8;    // and of epsilon, from which on no long line is tried
-constexpr double kFewIncluded = 20.0;  // of replaced records: with more the sum of all losses is smooth
-constexpr double kNear = 0.1;      // and at which the next question may start from the answer
-constexpr double kLeastResolved = 1e-303;  // of delta; below, sums of parts lose digits to the least double
-constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // an upper bound of what is above 0 is not 0
+constexpr double kServes = 1e-10;  // the same for other routes
+constexpr double kUseful = 1e-9, kEnough = 5e-9;  // widths of delta and epsilon that need no other route
+constexpr double kTarget = 1e-8;    // width of epsilon at which no long line is tried
+constexpr double kFewIncluded = 20.0;  // mean number of inclusions; with more the sum of all losses is smooth
+constexpr double kNear = 0.1;      // width at which the next question may start from the answer
+constexpr double kLeastResolved = 1e-303;  // the least delta that sums of parts resolve: below they lose digits
+constexpr double kSmallest = std::numeric_limits<double>::denorm_min();  // the least upper end of a delta above 0
 
-// Of delta, by a sum of parts.
+// A bracket of delta by a sum of parts, with its ends below kLeastResolved moved outward.
 Bracket widened(Bracket found) noexcept {
     return found.lower >= kLeastResolved ? found : Bracket{0.0, std::max(found.upper, kLeastResolved)};
 }
 
 }  // namespace
 
-// The contours and split sums of one composition: more of them where those placed before do not serve.
+// The contours and split sums of one composition; new ones are placed where the earlier ones do not serve.
 class CurveSolver {
 public:
     CurveSolver(std::span<const SampledStep> fixed, std::span<const SampledStep> repeated, SampledPair pair)
@@ -62,9 +62,9 @@ public:
 
 private:
     bool replaces() const noexcept { return pair_ == SampledPair::replace_one; }
-    // What is known of one record, or of one that is there or not, does not serve.
+    // Contours and bounds for one record that is added or removed do not apply.
     bool only_splits() const noexcept { return replaces() || c_.has_groups; }
-    // (epsilon, delta) holds, and with it all pairs of larger numbers.
+    // A pair (epsilon, delta) that holds; all pairs of larger numbers hold with it.
     struct Held {
         double epsilon = kInfinity, delta = kInfinity;
     };
@@ -93,9 +93,9 @@ private:
     Contour contour_;
     PlacedSplits splits_;
     InclusionLine inclusion_line_;
-    std::optional<Contour> last_line_;  // of kLastEffort
+    std::optional<Contour> last_line_;  // a long line
     double last_ = 0.0;                 // about the epsilon that was answered last
-    Held held_;                         // by the last answer
+    Held held_;                         // proven by the last answer
     Route route_ = Route::nothing_new;
     SampledPair pair_;
     Direction direction_;
@@ -106,7 +106,7 @@ double CurveSolver::rough_delta(double epsilon) const noexcept {
     return replaces() ? 1.0 : chernoff_delta(c_, direction_, epsilon);
 }
 
-// By what is placed already; [0, 1] where that is nothing.
+// A bracket by the lines and sums that are placed already; [0, 1] where there are none.
 Bracket CurveSolver::placed_delta(double epsilon) const noexcept {
     Bracket answer = common(contour_.delta(epsilon), {0.0, 1.0});
     if (is_narrow(answer, kNarrow)) return answer;
@@ -134,21 +134,21 @@ Bracket CurveSolver::delta(double epsilon, double known) {
     return answer;
 }
 
-// Whether the answer is narrow with what this route found, or no loss.
+// Intersects the answer with the bracket of a route. True where the answer is narrow then, or its upper end 0.
 bool CurveSolver::take(Route route, Bracket found, Bracket& answer, double enough) noexcept {
     route_ = route;
     answer = common(answer, found);
     return is_narrow(answer, enough) || answer.upper == 0.0;
 }
 
-// With little noise, by the number of inclusions: a sum where outputs reveal a few, else a line.
+// The routes for little noise, by the number of inclusions: a sum where outputs reveal a few of them, else a line.
 bool CurveSolver::with_inclusions(const auto& with_records, const auto& with_line, double goal) const {
     const Inclusions number = revealed_inclusions(c_, pair_, goal);
     return (number == Inclusions::few && with_records()) || (inclusion_line_.reveals_inclusions() && with_line()) ||
            (number == Inclusions::many && with_records());
 }
 
-// Every route until the answer is narrow.
+// Tries one route after the other until the answer is narrow.
 Bracket CurveSolver::new_delta(double epsilon, Bracket answer) {
     const auto with = [&](Route route, Bracket found) { return take(route, found, answer, kUseful); };
     const auto with_line = [&] {
@@ -217,7 +217,7 @@ Bracket CurveSolver::new_epsilon(double delta) {
     const bool is_bounded = direction_ == Direction::add && !only_splits() && c_.gaussian == 0.0;
     const auto with_unlost = [&] { return with(Route::bounds, unlost_epsilon(c_, delta)); };
     const bool is_next = is_bounded && may_be_next_to_largest(c_, delta);
-    // remove: where it may be below 0 delta(0) tells, and, where it is not, about where it is.
+    // remove: where epsilon may be below 0, delta(0) decides; where epsilon is above 0, it also gives a start.
     const auto with_zero = [&] {
         if (direction_ == Direction::add || answer.lower > 0.0 || !(answer.upper > 0.0)) return false;
         const Bracket zero = splits_.delta(0.0);

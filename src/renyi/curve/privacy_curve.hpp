@@ -2,17 +2,17 @@
 //   nothing released                  delta = max(0, 1 - e^eps)
 //   only Gaussian steps               closed form (closed_curve.hpp)
 //   one step                          closed form (closed_curve.hpp)
-//   the transform decays              one vertical line (contour.hpp), of delta or, next to 1, of 1 - delta, tried first
-//                                     of what follows
+//   the transform decays              one vertical line (contour.hpp) for delta or, next to 1, for 1 - delta; it is
+//                                     tried before all that follow
 //   little noise, remove              a binomial mean over the steps with the record (included_records.hpp), or a line
 //                                     (inclusion_line.hpp)
 //   few effective steps, heavy tails  split sum (split_sum.hpp)
 //   none of these is narrow           Chernoff's bound, basic composition, single events
 // Every answer is a proven bracket. Wide brackets are intersected with each other; where no route is narrow, the answer
 // is wide and still valid.
-// Where records are replaced there are the closed form of Gaussian steps (their sigma in units of the distance between
-// neighbours) and the split sum only. Steps have q in [0, 1], sigma in (0, inf] and counts >= 0. Their order does not
-// matter, to the last bit.
+// Replaced records have the closed form of Gaussian steps (sigma in units of the distance between neighbours), the
+// routes for little noise and the split sum. Steps have q in [0, 1], sigma in (0, inf] and counts >= 0. The order of
+// the steps does not matter, to the last bit.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ namespace renyi {
 
 class CurveSolver;
 
-// The route that answered; for several questions, that of the last.
+// The route that answered; for several questions, the route of the last one.
 enum class Route { nothing_new, closed_form, bounds, line, inclusion_line, split_sum, long_line };
 
 // The curve of one composition. Later questions reuse the contours of earlier ones, so that nearby questions are cheap.
@@ -34,9 +34,10 @@ public:
     PrivacyCurve(std::span<const SampledStep> steps, SampledPair pair);
     ~PrivacyCurve();
 
-    // In any order. If a quick bound proves that known[i] is valid, it may be returned as the upper end.
+    // Questions may come in any order. If a quick bound proves that known[i] is valid, it may be returned as the upper
+    // end.
     void delta(std::span<const double> epsilons, std::span<const double> known, Bracket* answers);
-    // 0 <= delta <= 1; epsilons of either sign.
+    // 0 <= delta <= 1; the epsilons have either sign.
     void epsilon(std::span<const double> deltas, std::span<const double> known, Bracket* answers);
 
     // A quick upper bound of delta, usually within a factor of ten.

@@ -87,7 +87,7 @@ Touch touch_given_epsilon(double alpha, double y, double epsilon) noexcept {
     Share share{};
     for (int i = 0; i < 100; ++i) {
         share = share_at(alpha, s);
-        // The two quotients are 1/s - alpha/2 + alpha^2 s/12 and the same of beta: next to 0 they cancel.
+        // The two quotients are 1/s - alpha/2 + alpha^2 s/12 and the same with beta: next to s = 0 they cancel.
         const double slope = alpha * s < 1e-3 ? 0.5 + (alpha + beta) * s / 12.0
                                               : 1.0 + alpha / lane_expm1(std::min(alpha * s, 700.0)) -
                                                     beta / lane_expm1(std::min(beta * s, 700.0));
@@ -157,10 +157,10 @@ double second_log_delta(double alpha, double k, double epsilon, Rounding r) noex
     return rounded(value, k + (alpha - 1.0) * epsilon + std::fabs(value) + 40.0, r);
 }
 
-// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants, beginning at `start`.
-// Where the point is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most
-// `size` each, right to u size: a target moved by twice the residual that is accepted proves the side. To the nearest,
-// for slopes, the search ends early: log p and x are off by what is missed and by its share 1/(alpha-1).
+// Solves log(f - 1) = log(e^K - 1) for the logarithm of the parameter by bracketed secants from `start`. Where the
+// point is not inside, the parameter is too small. The residual is a sum of a dozen logarithms of at most `size` each,
+// right to u size: a target moved by twice the accepted residual proves the side. For slopes (Side::nearest) the search
+// ends early: log p and x are off by the residual and by its share 1/(alpha-1).
 enum class Side { below, above, nearest };
 
 Side side_of(Rounding r) noexcept { return r == Rounding::up ? Side::above : Side::below; }
@@ -197,7 +197,7 @@ Touch solve(double alpha, double k, double log_p, TouchStart& start, double size
         if (high - low <= 4.0 * kUnitRoundoff * (1.0 + std::fabs(low))) break;
     }
     const double end = side == Side::below ? low : high;
-    touch = touch_at(lane_exp(end));  // neighbouring doubles: the one on the asked side
+    touch = touch_at(lane_exp(end));  // of two neighbouring doubles the one on the side asked for
     touch.inside = touch.inside && std::fabs(end) < 1000.0;
     return touch;
 }
@@ -314,7 +314,7 @@ double optimal_slope_given_epsilon(double alpha, double k, double epsilon, Touch
 
 double log_delta_at_zero(double rho) noexcept {
     if (rho == 0.0) return -kInfinity;
-    return rho > 0.0 ? 0.5 * lane_log(-lane_expm1(-rho)) + kMargin * 8.0 : 0.0;  // NaN promises nothing
+    return rho > 0.0 ? 0.5 * lane_log(-lane_expm1(-rho)) + kMargin * 8.0 : 0.0;  // NaN gives delta = 1
 }
 
 }  // namespace renyi

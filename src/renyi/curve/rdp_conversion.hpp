@@ -11,7 +11,7 @@
 // and, for all but mironov, eps = 0 where delta^2 >= 1 - e^-rho (Bretagnolle-Huber; D_1 <= D_alpha).
 //
 // The optimal value: with a = p/q, b = (1-p)/(1-q) the set f(p,q) = q a^alpha + (1-q) b^alpha <= e^K is convex, so its
-// supporting lines p - e^eps q = delta touch it where e^eps = ((alpha-1)/alpha) (a^alpha - b^alpha)/(a^(alpha-1) -
+// supporting lines p - e^eps q = delta touch the set where e^eps = ((alpha-1)/alpha) (a^alpha - b^alpha)/(a^(alpha-1) -
 // b^(alpha-1)). With s = log(a/b), both eps and the touching point follow from s and delta in closed form (and from s
 // and eps), so one monotone equation K(s) = K remains. f - 1 = q F(a) + (1-q) F(b), F(a) = a^alpha - 1 - alpha (a-1) >=
 // 0, keeps its digits for small K.
@@ -26,12 +26,12 @@ enum class Conversion { mironov, balle, asoodeh, optimal };
 
 enum class Rounding { down, up };
 
-// Below this log delta 1 - b underflows; the closed forms are then the optimal value rounded up, and nothing is claimed
-// from below.
+// Below this log delta 1 - b underflows: the closed forms then replace the optimal value when rounding up, and
+// -infinity is the bound from below.
 constexpr double kSmallestLogDelta = -690.0;
 
-// Where the last search for a touching point of one question ended: the logarithm of its parameter, log(f - 1) there,
-// and its derivative. The next search at this order starts from there; results are certified wherever it starts.
+// The end of the last search for a touching point of one question: the logarithm of the parameter, log(f - 1) there, and
+// its derivative in that logarithm. The next search at this order starts there; results are certified for any start.
 struct TouchStart {
     double alpha = 0.0, place = 0.0, log_excess = 0.0, slope = 0.0;
 };
@@ -46,19 +46,19 @@ double log_delta_from_rdp(Conversion conversion, double alpha, double k, double 
 double epsilon_floor(double alpha, double k, double log_delta) noexcept;
 double log_delta_floor(double alpha, double k, double epsilon) noexcept;
 
-// For the optimal conversion: log f's derivative in alpha at the touching point. The converted value falls in alpha
-// while this exceeds K'.
+// For the optimal conversion: the derivative of log f in alpha at the touching point. The converted value falls with
+// alpha while this derivative exceeds K'.
 double optimal_slope_given_delta(double alpha, double k, double log_delta, TouchStart* start) noexcept;
 double optimal_slope_given_epsilon(double alpha, double k, double epsilon, TouchStart* start) noexcept;
 
-// log of sqrt(1 - e^-rho): log delta for which epsilon = 0, from the divergence of any order >= 1.
+// log sqrt(1 - e^-rho): the log delta at which epsilon = 0, from the divergence rho of any order >= 1.
 double log_delta_at_zero(double rho) noexcept;
 
 // Lines that touch the convex set of error probabilities which a Renyi-DP of order alpha > 1 allows.
 //
 // With a = p/q and b = (1-p)/(1-q) the set is f(p,q) = q a^alpha + (1-q) b^alpha <= e^K; see rdp_conversion.hpp. A line
 // p - e^epsilon q = delta touches it at a point that follows in closed form from s = log(a/b) and delta, and from b and
-// epsilon by one equation; which K the point belongs to is left to log_excess_of.
+// epsilon by one equation; log_excess_of tells which K the point belongs to.
 // A touching point: a = e^x, b = e^-y, x + y = s, so that p = (1 - e^-y)/(1 - e^-s) and 1 - q = (1 - e^-x)/(1 - e^-s).
 struct Touch {
     double s, x, y;

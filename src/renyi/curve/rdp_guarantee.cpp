@@ -95,7 +95,7 @@ Stationarity closed_form(const RdpQuery& q, double alpha, const LogMoment& m) no
     const bool plain = q.conversion == Conversion::mironov;
     if (q.given_delta) {
         const double value = std::max(t * m.first - m.value.value, 0.0) + (plain ? 0.0 : lane_log1p(t));
-        // In logarithms both sides are nearly powers of t.
+        // In logarithms both sides are nearly straight lines.
         return {lane_log(value / -q.log_delta), t * (t * m.second + (plain ? 0.0 : 1.0 / alpha)) / value};
     }
     return {m.first + (plain ? 0.0 : lane_log(t / alpha)) - q.epsilon, t * m.second + (plain ? 0.0 : 1.0 / alpha)};
@@ -207,7 +207,7 @@ struct Tangent {
 
 Tangent tangent_of(double alpha, const LogMoment& m) noexcept { return {alpha, lower(m.value), m.first}; }
 
-// The smaller of both. The second may be NaN, at useless orders; then the first.
+// The smaller of both; the first if the second is NaN, as at useless orders.
 RdpAtOrder smaller(const RdpAtOrder& a, const RdpAtOrder& b) noexcept { return b.value < a.value ? b : a; }
 
 RdpAtOrder best_by_trial(const RdpQuery& query, std::span<const double> orders) noexcept {
@@ -301,7 +301,7 @@ void search_between(const RdpQuery& query, double low, double high, double rho, 
     search_between(query, low, middle, rho, best);
 }
 
-// The best order, where a minimum is known, for steps alone.
+// The best order of a composition of steps alone, from a known minimum.
 RdpAtOrder least_of_minima(const RdpQuery& query, const RdpAtOrder& known) noexcept {
     const double x = lane_log(known.alpha - 1.0), left = x - 2.0 * kFinest, right = x + 2.0 * kFinest;
     RdpAtOrder best = known;
@@ -341,7 +341,7 @@ RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
                               [&](double x) { return optimal_form(query, x, moments_at(x)); });
     const double order = query.order_at(exact);
     RdpAtOrder best = query.at(order, order == last_order ? last_k : moments_at(order).value);
-    // Where e^K is not large there may be a second minimum. A search that failed is above balle's value.
+    // Where e^K is not large there may be a second minimum. A value above balle's means that the search failed.
     const bool is_smooth = query.composition.curves.empty();
     const bool is_found = is_smooth && best.value <= balle;
     if (is_found && best.k.value >= kLargeK) return best;
@@ -350,7 +350,7 @@ RdpAtOrder best_of_continuum(const RdpQuery& query) noexcept {
     return is_smooth ? least_of_minima(query, best) : smaller(scanned_minimum(query), best);
 }
 
-// Renyi curves may have corners at whole orders: the search ends next to one.
+// Tries the whole order next to the order found: Renyi curves may have corners at whole orders.
 RdpAtOrder at_corner(const RdpQuery& query, const RdpAtOrder& found) noexcept {
     const double whole = std::nearbyint(found.alpha);
     if (query.composition.curves.empty() || !(std::fabs(found.alpha - whole) < 1e-9 * found.alpha) ||
@@ -364,7 +364,7 @@ RdpAtOrder at_corner(const RdpQuery& query, const RdpAtOrder& found) noexcept {
 RdpAtOrder best_order(const RdpQuery& query) noexcept { return at_corner(query, best_of_continuum(query)); }
 
 RdpAtOrder best_order(const RdpQuery& query, std::span<const double> orders) noexcept {
-    return query.at(best_of_list(query, orders).alpha);  // derivatives cost digits of K
+    return query.at(best_of_list(query, orders).alpha);  // K with derivatives is less accurate
 }
 
 namespace {
@@ -375,7 +375,7 @@ RdpGuarantee guarantee(const RdpQuery& query, const RdpAtOrder& best) noexcept {
     return {best.value, query.convert(best.alpha, lower(best.k), Rounding::down), best.alpha};
 }
 
-// At the best order, if there is one at which K is finite.
+// The guarantee at the best order, if K is finite at one.
 RdpGuarantee at_best(const RdpQuery& query, std::span<const double> orders) noexcept {
     const RdpGuarantee nothing{query.given_delta ? kInfinity : 0.0, query.given_delta ? kInfinity : 0.0,
                                orders.empty() ? 1.0 : orders[0]};

@@ -5,15 +5,15 @@
 // continuum is the root of a monotone function,
 //     balle, given delta:    t K' - K + log(1+t) = log(1/delta)          mironov: without log(1+t)
 //     balle, given epsilon:  K' + log(t/(1+t)) = epsilon                 mironov: without log(t/(1+t))
-// found by safeguarded Newton steps, and over a list it is one of the two neighbours of that root. The derivative of
-// the optimal conversion has the sign of K' - d log f/d alpha (rdp_conversion.hpp); asoodeh's two forms may have a
-// minimum each and are scanned.
+// found by safeguarded Newton steps; over a list the optimum is one of the two neighbours of that root. The derivative
+// of the optimal conversion has the sign of K' - d log f/d alpha (rdp_conversion.hpp). Each of asoodeh's two forms may
+// have a minimum: they are scanned.
 //
 // Results are rounded outward from certified K: `value` is never below the converted value at `order`, `floor` never
-// above. 0 <= epsilon, 0 <= delta <= 1. If the engine refuses a K (NaN), the answer is epsilon = inf or delta
-// = 1. Where K is a polygon the functions above jump at its corners; orders beyond the largest at which K is finite are
-// not looked at, and if there is none the answer is epsilon = inf, delta = 1. The largest loss, where it is
-// known, is the answer if it is smaller: order = infinity.
+// above. 0 <= epsilon, 0 <= delta <= 1. If K cannot be computed (NaN), the answer is epsilon = inf or delta = 1. Where
+// K is a polygon the functions above jump at its corners. Orders at which K is infinite are not tried; if there are no
+// others the answer is epsilon = inf, delta = 1. If the largest loss is known and smaller, it is the answer, with order
+// = infinity.
 #pragma once
 
 #include <algorithm>
@@ -39,20 +39,20 @@ LogMoment log_moment_derivatives(const Composition& composition, double alpha, N
 // Renyi divergence of order alpha >= 1: K/(alpha-1), or sum of the Kullback-Leibler divergences at alpha = 1.
 Certified rdp(const Composition& composition, double alpha) noexcept;
 
-// K is infinite above; infinity if there are only steps.
+// The largest order at which K is finite; infinity if there are only steps.
 double largest_order(const Composition& composition) noexcept;
 
 // Whether K is convex; see RenyiCurve.
 bool is_convex(const Composition& composition) noexcept;
 
-// A bound on the privacy loss, rounded up: the composition is that much epsilon-DP. Infinite where a step depends on
-// the data.
+// A bound on the privacy loss, rounded up: the composition is epsilon-DP with this epsilon. Infinite where a step depends
+// on the data.
 double largest_loss(const Composition& composition) noexcept;
 
 constexpr double kLargestRdpOrder = 1e6;
 constexpr double kLogSmallest = -16.0;              // of t = alpha - 1: at least 1e-7
 constexpr double kLogLargest = 13.815509557964274;  // at most 1e6
-constexpr double kSmallestSum = 1e-280;             // K below may have lost its digits, or all, to underflow
+constexpr double kSmallestSum = 1e-280;             // a smaller K may have lost digits to underflow
 
 // The result at one order: K, and the converted value rounded up.
 struct RdpAtOrder {
@@ -70,7 +70,7 @@ struct RdpQuery {
     double largest = std::min(largest_order(composition), kLargestRdpOrder);
     double log_largest = largest == kLargestRdpOrder ? kLogLargest : lane_log(std::max(largest - 1.0, 1e-300));
     double least = largest_loss(composition) > 0.0 ? kSmallestSum : 0.0;  // of K, rounded up
-    mutable TouchStart touch{};                                           // of the last conversion
+    mutable TouchStart touch{};                                           // where the last conversion ended
 
     double order_at(double log_t) const noexcept { return std::min(1.0 + lane_exp(log_t), largest); }
     bool has_orders() const noexcept { return log_largest > kLogSmallest; }
@@ -86,7 +86,7 @@ struct RdpQuery {
     RdpAtOrder at(double alpha) const noexcept { return at(alpha, log_moment(composition, alpha)); }
 };
 
-// The best order of the continuum, and of a list none of whose orders is beyond `query.largest`. There must be one:
+// The best order of the continuum, and of a list without orders beyond `query.largest`. There must be an order:
 // query.has_orders().
 RdpAtOrder best_order(const RdpQuery& query) noexcept;
 RdpAtOrder best_order(const RdpQuery& query, std::span<const double> orders) noexcept;
