@@ -30,8 +30,9 @@ enum class Rounding { down, up };
 // -infinity is the bound from below.
 constexpr double kSmallestLogDelta = -690.0;
 
-// The end of the last search for a touching point of one question: the logarithm of the parameter, log(f - 1) there, and
-// its derivative in that logarithm. The next search at this order starts there; results are certified for any start.
+// The end of the last search for a touching point of one question: the logarithm of the parameter, log(f - 1) there,
+// and its derivative in that logarithm. The next search at this order starts there; results are certified for any
+// start.
 struct TouchStart {
     double alpha = 0.0, place = 0.0, log_excess = 0.0, slope = 0.0;
 };

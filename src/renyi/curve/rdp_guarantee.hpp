@@ -45,8 +45,8 @@ double largest_order(const Composition& composition) noexcept;
 // Whether K is convex; see RenyiCurve.
 bool is_convex(const Composition& composition) noexcept;
 
-// A bound on the privacy loss, rounded up: the composition is epsilon-DP with this epsilon. Infinite where a step depends
-// on the data.
+// A bound on the privacy loss, rounded up: the composition is epsilon-DP with this epsilon. Infinite where a step
+// depends on the data.
 double largest_loss(const Composition& composition) noexcept;
 
 constexpr double kLargestRdpOrder = 1e6;
