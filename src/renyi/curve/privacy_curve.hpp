@@ -2,8 +2,8 @@
 //   nothing released                  delta = max(0, 1 - e^eps)
 //   only Gaussian steps               closed form (closed_curve.hpp)
 //   one step                          closed form (closed_curve.hpp)
-//   the transform decays              one vertical line (contour.hpp), of delta or, next to 1, of 1 - delta, tried first
-//                                     of what follows
+//   the transform decays              one vertical line (contour.hpp), of delta or, next to 1, of 1 - delta; tried
+//                                     before what follows
 //   little noise, remove              a binomial mean over the steps with the record (included_records.hpp), or a line
 //                                     (inclusion_line.hpp)
 //   few effective steps, heavy tails  split sum (split_sum.hpp)

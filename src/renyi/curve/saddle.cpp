@@ -112,7 +112,8 @@ double mass_beyond(std::span<const SampledStep> steps, double limit) noexcept {
 }
 
 double Saddle::log_estimate() const noexcept {
-    return at.value - tilt * epsilon() - std::log(std::fabs(tilt)) - std::log1p(tilt) - 0.5 * std::log(kTwoPi * curvature());
+    const double kernel = -std::log(std::fabs(tilt)) - std::log1p(tilt);
+    return at.value - tilt * epsilon() + kernel - 0.5 * std::log(kTwoPi * curvature());
 }
 
 namespace {
@@ -173,7 +174,7 @@ Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
 
 namespace {
 
-// Where what rises in t passes 0, by halving log(-t/(1+t)).
+// The saddle in -1 < t < 0 at which `excess`, increasing in t, passes 0: by halving the range of log(-t/(1+t)).
 Saddle rest_search(const LossSum& loss, auto excess) noexcept {
     constexpr double kFarthest = 36.0, kWidth = 0.05;
     const auto at = [&](double x) {

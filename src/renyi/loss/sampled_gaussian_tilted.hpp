@@ -137,8 +137,8 @@ struct TiltedLine {
 
 class TiltedLaw {
 public:
-    // Order alpha > 1 for Direction::remove, < 0 for Direction::add, between for tilts in (-1, 0) of either; mean = E l; log_count enters the accuracy: errors
-    // are small against 1/count. The law is that of u <= limit.
+    // Order alpha > 1 for Direction::remove, < 0 for Direction::add, between 0 and 1 for tilts in (-1, 0) of either.
+    // mean = E l; log_count enters the accuracy: errors are small against 1/count. The law is that of u <= limit.
     TiltedLaw(double q, double sigma, Direction direction, double alpha, double mean, double log_count,
               double limit) noexcept;
 

@@ -62,7 +62,8 @@ struct LineFactor {
 };
 
 inline LineFactor line_factor(double t, double step, double shift) noexcept {
-    const double of_step = std::log(step / std::numbers::pi), of_t = std::log(std::fabs(t)), of_shifted = std::log(t + shift);
+    const double of_step = std::log(step / std::numbers::pi);
+    const double of_t = std::log(std::fabs(t)), of_shifted = std::log(t + shift);
     const double size = std::fabs(of_step) + std::fabs(of_t) + std::fabs(of_shifted);
     return {of_step - of_t - of_shifted, (kSystemError + 4.0 * kUnitRoundoff) * (1.0 + size)};
 }
