@@ -75,7 +75,7 @@ class TradeOff:
             raise ValueError(
                 f"beta must be an array as long as alpha, falling to 0, got {self.beta!r}"
             )
-        set_fields(self, alpha=a, beta=b)
+        set_fields(self, alpha=a.copy(), beta=b.copy())
 
     def get_beta(self, alpha: npt.ArrayLike) -> Any:
         """Return the type II error at type I errors in [0, 1], rounded down."""

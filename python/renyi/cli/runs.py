@@ -467,10 +467,9 @@ def remarks(options: Any, record: Mapping[str, Any]) -> list[str]:
         found.append("a delta of 1 promises nothing; ask for a larger epsilon")
     order = record.get("order")
     if options.orders is not None and len(options.orders) > 1 and order is not None:
-        for end, least in (("larg", max), ("small", min)):
-            if order == float(least(options.orders)):
-                found.append(
-                    f"the best order is the {end}est of --orders; {end}er ones may give a smaller "
-                    "number"
-                )
+        found += [
+            f"the best order is the {end} of --orders; {beyond} ones may give a smaller number"
+            for end, beyond, order_at in (("largest", "larger", max), ("smallest", "smaller", min))
+            if order == float(order_at(options.orders))
+        ]
     return found

@@ -18,8 +18,8 @@ constexpr int kMostPlacements = 6;
 constexpr double kFirstGuess = -40.0;  // the first guess of log delta, which sets the limit of the losses
 constexpr double kRefinement = 20.0;   // the largest change of log delta from one placement to the next
 constexpr double kNextToOne = 0.9;     // delta from which 1 - delta is read
-constexpr double kBelow = 1.3;         // and epsilon up to which, in deviations below the mean
-constexpr double kMostErrorOfRest = 1e-12;  // of delta
+constexpr double kBelow = 1.3;         // deviations of epsilon below the mean, from which it is read too
+constexpr double kMostErrorOfRest = 1e-12;  // the largest error of delta with which it is
 constexpr double kFirstReach = 0.6;    // in spreads; here a Gaussian transform loses an eighth and others gain
 
 }  // namespace
@@ -241,15 +241,18 @@ Contour::Sum Contour::sum(double epsilon) const noexcept {
                 factor.rounding + absolute + tail / value};
 }
 
-// What the rounding of K'(t) is relative to: of t < 0 losses of both signs may cancel, those of one are at most
-// log(1-q).
+// A bound of sum E |L|, which the rounding of K'(t) is relative to. At t < 0 losses of both signs cancel. With r the
+// sum of -log(1-q) those of sampled steps are at most r on one side, so that their sum E |L| <= |sum E L| + 2 r.
+// Gaussian steps have the sign of t + 1/2. If sampled ones have the other, their |sum E L| <= r, since K is convex, 0
+// at -1 and 0, and at least (1+t) log(1-q) a step (remove) or |t| log(1-q) (add).
 double Contour::size_of_mean(double mean) const noexcept {
     if (!reads_rest()) return std::fabs(mean);
-    return std::fabs(mean) + 2.0 * total([&](const Group& g) {
-               double least = 0.0;
-               for (const SampledStep& s : steps_of(g)) least -= s.q < 1.0 ? s.count * std::log1p(-s.q) : 0.0;
-               return least;
-           });
+    const double r = total([&](const Group& g) {
+        double sum = 0.0;
+        for (const SampledStep& s : steps_of(g)) sum -= s.q < 1.0 ? s.count * std::log1p(-s.q) : 0.0;
+        return sum;
+    });
+    return std::fabs(mean) + 3.0 * r;
 }
 
 double Contour::log_aliasing(double epsilon) const noexcept {
@@ -339,7 +342,7 @@ void Contour::make_laws(const TiltedMoment& at) {
             g.at.first += sign * s.count * mean;
             g.at.second += m.second;
         }
-        g.at.error += g.at.value * kUnitRoundoff * static_cast<double>(g.last - g.first);
+        g.at.error += std::fabs(g.at.value) * kUnitRoundoff * static_cast<double>(g.last - g.first);
     }
 }
 

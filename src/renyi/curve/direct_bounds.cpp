@@ -359,7 +359,7 @@ Bracket remaining_epsilon(const SortedSteps& c, double delta) noexcept {
 }  // namespace
 
 // Let v be the logarithm of the odds that the record was in the sample (sampled_loss.hpp). The loss of a step is
-// G = log(1 + e^v) below its largest loss: with X as above
+// G = log(1 + e^v) below its largest loss. With X = -sum log(1-q) - eps
 //     1 - e^-X - E min(sum G, 1) <= delta <= 1 - e^-X,   E min(G, 1) <= E e^{v/2} = e^{lambda/2 - c^2/8}.
 Bracket unlost_epsilon(const SortedSteps& c, double delta) noexcept {
     double overlap = 0.0, error = 0.0;
@@ -370,7 +370,6 @@ Bracket unlost_epsilon(const SortedSteps& c, double delta) noexcept {
         return found;
     };
     for (const SampledStep& s : c.steps) {
-        if (s.q == 1.0) continue;  // without effect
         const double log_odds = std::log(s.q) - std::log1p(-s.q), square = 1.0 / (s.sigma * s.sigma);
         overlap += s.count * std::exp(0.5 * log_odds - 0.125 * square) * raised(kManyRoundings);
         largest = largest + -log_rest({s.q, 0.0}, s.count);

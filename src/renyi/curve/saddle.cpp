@@ -174,7 +174,7 @@ Saddle saddle_at_delta(const LossSum& loss, double log_delta) noexcept {
 
 namespace {
 
-// Where what rises in t passes 0, by halving log(-t/(1+t)).
+// The saddle in -1 < t < 0 at which `excess`, increasing in t, passes 0: by halving the range of log(-t/(1+t)).
 Saddle rest_search(const LossSum& loss, auto excess) noexcept {
     constexpr double kFarthest = 36.0, kWidth = 0.05;
     const auto at = [&](double x) {

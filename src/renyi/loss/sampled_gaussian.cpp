@@ -363,10 +363,11 @@ LogADerivatives log_a_below(double q, double sigma, double alpha, double limit) 
 // Gaussian; kLeftOut of alpha q.
 //
 // Rounding, in units of u: v to 6 (|log(q/(1-q))| + c |u| + c^2), which moves f by no more relatively, since f is
-// concave; the density to u^2 + 4, and f to 8 alpha log(1+x) + 8.
+// concave; the density to u^2 + 4, and f to 8 alpha log(1+x) + 8. Beyond kOnlyPower the 1 in f is nothing, and its
+// product with the density is one exponential: the one may overflow and the other underflow.
 LogADerivatives log_a_between(double q, double sigma, double alpha) noexcept {
     constexpr double kStrip = 9.0, kNats = 41.0, kAliasing = 0x1p-57, kNodesLeftOut = 44.0, kLeftOut = 16.0 * 0x1p-63;
-    constexpr double kMostNodes = 1e5;
+    constexpr double kMostNodes = 1e5, kOnlyPower = 40.0;
     const double c = 1.0 / sigma;
     if (q == 1.0)
         return {{0.5 * alpha * (alpha - 1.0) * c * c, 8.0 * kUnitRoundoff}, (alpha - 0.5) * c * c, c * c};
@@ -381,12 +382,14 @@ LogADerivatives log_a_between(double q, double sigma, double alpha) noexcept {
     double sum = 0.0, first = 0.0, second = 0.0, rounding = 0.0;
     for (double j = std::floor(left / h); j * h < right; j += 1.0) {
         const double u = j * h, v = log_odds + (c * u - 0.5 * c * c);
-        const double density = std::exp(-0.5 * u * u), l = std::max(v, 0.0) + std::log1p(std::exp(-std::fabs(v)));
-        const double excess = std::expm1(alpha * l), term = density * excess, grown = density + term;
+        const double l = std::max(v, 0.0) + std::log1p(std::exp(-std::fabs(v))), exponent = alpha * l;
+        const double density = std::exp(-0.5 * u * u);
+        const double term = exponent > kOnlyPower ? std::exp(exponent - 0.5 * u * u) : density * std::expm1(exponent);
+        const double grown = density + term;
         sum += term;
         first += l * grown;
         second += l * l * grown;
-        rounding += term * (6.0 * (std::fabs(log_odds) + c * std::fabs(u) + c * c) + u * u + 8.0 * alpha * l + 12.0);
+        rounding += term * (6.0 * (std::fabs(log_odds) + c * std::fabs(u) + c * c) + u * u + 8.0 * exponent + 12.0);
     }
     const double scale = h * kInverseRoot2Pi, overlap = scale * sum, all = 1.0 + overlap;
     const double error = scale * kUnitRoundoff * rounding +

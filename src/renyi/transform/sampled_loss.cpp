@@ -341,11 +341,11 @@ double InclusionOverlap::negative_part(double t) const noexcept {
     return std::exp(log_included(t) + log_upper_tail(above_negative(t))) * (1.0 + 1e-9);
 }
 
-// f' is a normal law cut from below, u deviations under its mean. With r = phi/Phi at u its variance is v c^2, v = 1 -
-// r (u + r), and its fourth central moment m c^4, so that the difference D of two draws has the moments 2 v c^2 and (2
-// m + 6 v^2) c^4. As D is symmetric and unimodal, a mixture of uniform laws, and sin(x')/x' <= 1 - x^2/6 + x^4/120 for
-// all x' >= x >= 0, |f'(z)|^2 = f'(t)^2 E cos(y D) is at most 1 - w v + w^2 (m + 3 v^2)/12 of f'(t)^2 for any w <= c^2
-// y^2.
+// f' is a normal law cut from below, u deviations under its mean. With r = phi(u)/Phi(u) its variance is v c^2,
+// v = 1 - r (u + r), and its fourth central moment m c^4, so that the difference D of two draws has the second and
+// fourth moments 2 v c^2 and (2 m + 6 v^2) c^4. D is symmetric and unimodal, a mixture of uniform laws, and
+// sin(x')/x' <= 1 - x^2/6 + x^4/120 for all x' >= x >= 0: |f'(z)|^2 = f'(t)^2 E cos(y D) is at most
+// f'(t)^2 (1 - w v + w^2 (m + 3 v^2)/12) for any w <= c^2 y^2. The parabola in w falls up to 6 v/(m + 3 v^2).
 double InclusionOverlap::decayed(double t, double y) const noexcept {
     const double negative = negative_part(t), whole = std::exp(log_included(t)), turned = c * c * y * y;
     const double far = whole * std::exp(-0.5 * turned) + negative, u = above_negative(t);
