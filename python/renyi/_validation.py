@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,9 @@ Choice = TypeVar("Choice")
 
 def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
     """Return one of the known words."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
-    choice: Choice = value
-    return choice
+    return cast(Choice, value)
 
 
 def adjacency_of(value: Any) -> Adjacency:

@@ -75,7 +75,9 @@ class TradeOff:
             raise ValueError(
                 f"beta must be an array as long as alpha, falling to 0, got {self.beta!r}"
             )
-        set_fields(self, alpha=a.copy(), beta=b.copy())
+        a, b = a.copy(), b.copy()  # a caller's arrays may be written to
+        a.flags.writeable = b.flags.writeable = False
+        set_fields(self, alpha=a, beta=b)
 
     def get_beta(self, alpha: npt.ArrayLike) -> Any:
         """Return the type II error at type I errors in [0, 1], rounded down."""
@@ -97,9 +99,7 @@ class TradeOff:
 
         Source: Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.12.
         """
-        e = np.asarray(epsilon, dtype=np.float64)
-        if np.isnan(e).any():
-            raise ValueError("epsilon must be a number, got nan")
+        e = within(epsilon, "epsilon", -math.inf, math.inf)
         with np.errstate(over="ignore", invalid="ignore"):
             steep = np.where(self.alpha == 0.0, 0.0, np.exp(e)[..., None] * self.alpha)
             gain = (1.0 - self.beta) * (1.0 + SLACK) - steep * (1.0 - SLACK)

@@ -208,6 +208,9 @@ def test_steps_in_epochs(capsys):
         *["--batch-size", 256, "--dataset-size", 60000],
     )
     assert result["epochs"] == pytest.approx(result["steps"] * 256 / 60000)
+    run = ["--noise-multiplier", 1, "--sample-rate", 0.01, "--dataset-size", 60000]
+    (result,) = results(capsys, "steps", "--epsilon", 2, "--delta", "1e-5", *run)
+    assert result["epochs"] == pytest.approx(result["steps"] * 0.01)
 
 
 @METHODS

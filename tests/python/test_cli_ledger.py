@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 
@@ -184,6 +185,15 @@ def test_a_backup_is_looked_at_read_only(shell):
     assert shell("status safe.db --read-only")[1] == shell("status privacy.db")[1]
     assert shell("rebuild privacy.db census")[0] == 0
     assert "of the budget (epsilon 1, delta 1e-6) is left" in shell("check safe.db census")[1]
+
+
+def test_damage_is_told_by_verify(shell):
+    with sqlite3.connect("privacy.db") as connection:
+        connection.execute("UPDATE datasets SET seal = 'other'")
+    connection.close()
+    code, out, err = shell("verify privacy.db")
+    assert (code, out.count("\n"), err) == (1, 1, "")
+    assert "does not belong to the last entry" in out
 
 
 def test_what_others_wrote_does_nothing_to_a_terminal(shell):

@@ -320,6 +320,21 @@ class TestVerification:
         with pytest.raises(BudgetExceededError):
             ledger.charge("gauss", Gaussian(20.0))
 
+    @pytest.mark.parametrize("factor", [1.0 - 1e-13, 1.0 + 1e-13])
+    def test_another_version_of_the_engine_may_round_otherwise(self, ledger, factor):
+        """A ledger that was written before can be charged; its budget is never the larger one."""
+        ledger.create("renyi", epsilon=1.0, delta=1e-6)
+        state = json.loads(stored_state(ledger, "renyi"))
+        budgets = [factor * budget for budget in state["budgets"]]
+        forged(ledger, "renyi", state | {"budgets": budgets})
+        ledger.charge("renyi", Gaussian(20.0))
+        kept = json.loads(stored_state(ledger, "renyi"))["budgets"]
+        assert kept == list(map(min, budgets, state["budgets"]))
+        if factor < 1.0:
+            assert "does not follow" in ledger.verify()[0]
+        ledger.rebuild("renyi")
+        assert ledger.verify() == []
+
     def test_basic_composition_is_part_of_the_state(self, ledger):
         ledger.create("renyi", epsilon=1.0, delta=1e-6)
         for _ in range(20):

@@ -22,6 +22,7 @@ from renyi import (
     Gaussian,
     Laplace,
     Ledger,
+    MatrixMechanism,
     PLDAccountant,
     PoissonSampled,
     PureDP,
@@ -31,6 +32,7 @@ from renyi import (
 )
 from renyi._validation import visible
 from renyi.cli import main
+from renyi.matrix import Tree
 from renyi.mechanisms import Mechanism
 from renyi.report import Disclosure, dataset_report, json_schema, privacy_report
 
@@ -159,7 +161,10 @@ def test_the_command(tmp_path, capsys, monkeypatch):
     (tmp_path / "m.json").write_text(json.dumps({"version": 1, **Gaussian(5.0).to_dict()}))
     assert main(["report", "--mechanism", "m.json", "--count", "10", "--delta", "1e-5"]) == 0
     assert "**ε = 2.595 at δ = 1e-5**" in capsys.readouterr().out
+    tree = MatrixMechanism(Tree(8), 2.0).to_json()
+    (tmp_path / "tree.json").write_text(tree, encoding="utf-8")
     for line, words in [
+        (["report", "--mechanism", "tree.json", "--delta", "1e-5"], "'zero_out' only"),
         (["report", "--delta", "1e-5"], "--noise-multiplier is required"),
         ([*run[:-1], "1e-5,1e-6"], "--delta must be one number"),
         ([*run, "--count", "2"], "--count needs --mechanism"),

@@ -212,8 +212,10 @@ def test_noise_is_split_to_the_safe_side(z):
 
 def test_noise_that_cannot_be_split_is_refused():
     for z, b in ((2.0, 1.0), (3.0, 1.0)):
-        with pytest.raises(ValueError, match="noise_multiplier must be less than twice"):
+        with pytest.raises(ValueError, match="must be less than that of count_noise"):
             count_of(b).sum_noise_multiplier(z)
+    with pytest.raises(ValueError, match=r"that of count_noise, 1\.0, got 1\.5"):
+        count_of(1.0).sum_noise_multiplier(1.5, "zero_out")
     for wrong in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="noise_multiplier must be"):
             count_of(1.0).sum_noise_multiplier(wrong)

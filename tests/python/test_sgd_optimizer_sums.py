@@ -173,7 +173,7 @@ def test_arguments_that_do_not_go_with_a_moving_norm(settings, error, message):
     with pytest.raises(ValueError, match="one that has been used is to be made anew"):
         made(np.zeros(3), planned, clip_norm=used)
     loud = plan(noise_multiplier=4.0)
-    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
+    with pytest.raises(ValueError, match="noise_multiplier must be less than that of count_noise"):
         made(np.zeros(3), loud, clip_norm=norm_for(loud, count_noise=1.0))
 
 

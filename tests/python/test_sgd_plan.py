@@ -225,6 +225,7 @@ REFUSED = {
         ({"steps": 0}, r"steps must be an integer in \[1, 10\^9\], got 0"),
         ({"epochs": 0}, r"epochs must be a number in \(0, inf\), got 0"),
         ({"epochs": math.inf}, r"epochs must be a number in \(0, inf\), got inf"),
+        ({"sampling": ["poisson"]}, "sampling must be one of 'poisson', 'truncated_poisson'"),
         ({"sampling": "uniform"}, "sampling must be one of 'poisson', 'truncated_poisson'"),
         ({"sampling": "fixed_size"}, "adjacency must be 'replace_one' with sampling"),
         ({"adjacency": "swap"}, "adjacency must be one of"),

@@ -193,7 +193,7 @@ def test_calibration_finds_the_number_that_the_schedule_is_of():
 
 def test_the_count_of_a_moving_norm_is_within_the_noise_of_each_step():
     planned = plan()
-    with pytest.raises(ValueError, match="noise_multiplier must be less than twice count_noise"):
+    with pytest.raises(ValueError, match="noise_multiplier must be less than that of count_noise"):
         made(planned, clip_norm=norm(1.4))  # 3.0 at first
     moving = norm(1.6)
     optimizer = made(planned, 50_000, clip_norm=moving)

@@ -97,6 +97,12 @@ def test_evaluation_between_vertices():
     jump = [0.0, 0.0, 0.5, 0.5, 1.0], [1.0, 0.8, 0.6, 0.1, 0.0]
     assert tradeoff.TradeOff(*jump).get_beta(0.0) == pytest.approx(0.8)
     assert tradeoff.TradeOff(*jump).get_beta(0.5) == pytest.approx(0.1)
+    kept = tradeoff.TradeOff(alpha, beta)
+    before = kept.get_beta(GRID)
+    alpha[1:-1] = beta[1:-1] = 1.0  # the caller's
+    np.testing.assert_array_equal(kept.get_beta(GRID), before)
+    with pytest.raises(ValueError, match="read-only"):
+        kept.alpha[1] = 1.0
 
 
 def test_hull_is_convex_below_and_touches():
@@ -239,7 +245,16 @@ def test_central_limit_of_tiny_noise_says_nothing():
         (lambda: tradeoff.central_limit(0.0, 1.0, 5), ValueError, "sample_rate must be"),
         (lambda: tradeoff.central_limit(0.1, 0.0, 5), ValueError, "noise_multiplier must be"),
         (lambda: tradeoff.central_limit(0.1, 1.0, 0), ValueError, "steps must be"),
-        (lambda: tradeoff.TradeOff([0, 1], [1, 0]).get_delta(math.nan), ValueError, "epsilon"),
+        (
+            lambda: tradeoff.TradeOff([0, 1], [1, 0]).get_delta(math.nan),
+            ValueError,
+            "epsilon must be a number in [-inf, inf], got nan",
+        ),
+        (
+            lambda: tradeoff.TradeOff([0, 1], [1, 0]).get_delta(["1"]),
+            TypeError,
+            "epsilon must be a number in [-inf, inf], got ['1']",
+        ),
     ],
 )
 def test_refusals(call, error, text):

@@ -236,7 +236,7 @@ def _sizes(options: argparse.Namespace, wanted: str, record: Mapping[str, Any]) 
         return {"expected_batch_size": math.floor(exact * size)}
     if options.sampling in IN_EPOCHS:
         return {"epochs": record["steps"] / runs.batches_of_epoch(options, record)}
-    return {"epochs": record["steps"] * record["batch_size"] / size}
+    return {"epochs": record["steps"] * record["sample_rate"]}
 
 
 def _targets(options: argparse.Namespace) -> dict[str, list[Any]]:

@@ -242,7 +242,7 @@ COMMANDS = (
         "a privacy statement for people and programs: Markdown, one HTML page, JSON, YAML",
         "Parameters, assumptions in plain words, epsilon by both accountants, what an attacker\n"
         "can tell, and warnings: of a run, of a mechanism described in a file, or of a ledger.",
-        ("(RUN | --mechanism FILE) --delta DELTA", REST),
+        ("((RUN | --mechanism FILE) --delta DELTA | --ledger LEDGER --dataset NAME)", REST),
         f"  renyi report {RUN} --delta 1e-5 --html report.html\n"
         f"  renyi report {RUN} --delta 1e-5 --format registry --disclosure told.json\n"
         "  renyi report --ledger privacy.db --dataset census",

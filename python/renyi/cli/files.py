@@ -24,7 +24,7 @@ def account(options: argparse.Namespace) -> int:
     """Epsilon or delta of the mechanisms in a file, by every accountant that can bound them."""
     from renyi.mechanisms.assumptions import assumptions_of
 
-    given, wanted = runs.given_and_wanted(options, "computed", "delta_from_zero")
+    given, wanted = runs.given_and_wanted(options, "computed")
     mechanism = read_mechanism(options.file)
     cells = [(float(value), name) for value in getattr(options, given) for name in ACCOUNTANTS]
     with output.waiting("certified bounds"):

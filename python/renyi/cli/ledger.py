@@ -128,10 +128,11 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     problems = ledger.verify(options.head or ())
     if options.json:
         output.print_json({"problems": problems})
+    elif problems:
+        print("\n".join(map(visible, problems)))
     else:
         entries = sum(ledger.status(name).entries for name in ledger.datasets)
-        whole = f"{entries} entries, every hash and every balance as it should be"
-        print("\n".join(map(visible, problems)) or whole)
+        print(f"{entries} entries, every hash and every balance as it should be")
     return 1 if problems else 0
 
 

@@ -156,7 +156,11 @@ def number_in(domain: Domain) -> Callable[[str], Fraction]:
 
 def one(domain: Domain) -> Callable[[str], int]:
     """Return an argparse type of a single whole number."""
-    return lambda text: int(number(text, domain))
+    return partial(_integer, domain=domain)
+
+
+def _integer(text: str, domain: Domain) -> int:
+    return int(number(text, domain))
 
 
 def permitted(domain: Domain) -> str:
@@ -196,7 +200,6 @@ class Option:
         self, usage: str, help: str | None = None, domain: Domain | None = None, **settings: Any
     ) -> None:
         self.flag, _, metavar = usage.partition(" ")
-        self.domain = domain
         self.settings = {"help": help, **({"metavar": metavar} if metavar else {}), **settings}
         if domain is not None:
             self.settings["type"] = partial(numbers, domain=domain)
@@ -525,10 +528,13 @@ def add_options(group: argparse._ActionsContainer, *names: str) -> None:
         group.add_argument(option.flag, **{**dest, **option.settings})
 
 
-def permitted_values(name: str) -> str | None:
-    """Return the domain of an option that takes numbers, in words; None for any other."""
-    domain = OPTIONS[name].domain if name in OPTIONS else None
-    return None if domain is None else permitted(domain)
+def permitted_values(parser: argparse.ArgumentParser, name: str) -> str | None:
+    """Return the domain of an option of a command that takes numbers, in words; else None."""
+    types = [
+        action.type for action in parser._actions if name in (action.dest, *action.option_strings)
+    ]
+    domains = [kind.keywords["domain"] for kind in types if isinstance(kind, partial)]
+    return permitted(domains[0]) if domains else None
 
 
 # Names of the options in other tools.
@@ -585,7 +591,9 @@ def refuse_repeated(arguments: Sequence[str], parser: argparse.ArgumentParser) -
         if action is None or isinstance(action, argparse._AppendAction):
             continue
         if flag in given:
-            listed = "; a list is written 1,2" if permitted_values(action.dest) else ""
+            kind = action.type
+            many = isinstance(kind, partial) and kind.func is numbers
+            listed = "; a list is written 1,2" if many else ""
             parser.error(f"{flag} is given twice{listed}")
         given.add(flag)
 
@@ -595,9 +603,8 @@ def _readable(message: str, parser: argparse.ArgumentParser) -> str:
     message = message.removeprefix("argument ")
     flag = message.partition(":")[0]
     if message.endswith("expected one argument"):
-        dests = (action.dest for action in parser._actions if flag in action.option_strings)
-        permits = [f"({words})" for words in map(permitted_values, dests) if words]
-        return " ".join([f"{flag} needs a value", *permits])
+        words = permitted_values(parser, flag)
+        return f"{flag} needs a value" + (f" ({words})" if words else "")
     if message.startswith("unrecognized arguments: "):
         unknown = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
         known = [flag for action in parser._actions for flag in action.option_strings]

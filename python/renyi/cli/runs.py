@@ -100,18 +100,17 @@ def require(options: argparse.Namespace, *names: str) -> None:
     """Stop with a message naming the first option that is missing and what it permits."""
     for name in names:
         if getattr(options, name) is None:
-            raise UsageError(f"{OPTIONS[name].flag} is required ({permitted_values(name)})")
+            words = permitted_values(options.parser, name)
+            raise UsageError(f"{OPTIONS[name].flag} is required ({words})")
 
 
-def given_and_wanted(
-    options: argparse.Namespace, verb: str, delta: str = "delta"
-) -> tuple[str, str]:
-    """Return which of epsilon and delta is given, and the other one; ``delta`` is the option's."""
+def given_and_wanted(options: argparse.Namespace, verb: str) -> tuple[str, str]:
+    """Return which of epsilon and delta is given, and the other one."""
     if options.epsilon is not None and options.delta is not None:
         raise UsageError(f"--epsilon excludes --delta: one is given, the other {verb}")
     if options.epsilon is None and options.delta is None:
-        epsilon = f"--epsilon ({permitted_values('epsilon')})"
-        raise UsageError(f"--delta is required ({permitted_values(delta)}), or {epsilon}")
+        epsilon, delta = (permitted_values(options.parser, name) for name in ("epsilon", "delta"))
+        raise UsageError(f"--delta is required ({delta}), or --epsilon ({epsilon})")
     return ("delta", "epsilon") if options.epsilon is None else ("epsilon", "delta")
 
 
@@ -132,7 +131,7 @@ def samplings(options: argparse.Namespace) -> list[tuple[Fraction, Fields]]:
         ]
     if batches is None and datasets is None:
         raise UsageError(
-            f"--sample-rate is required ({permitted_values('sample_rate')}; "
+            f"--sample-rate is required ({permitted_values(options.parser, 'sample_rate')}; "
             "1 means no sampling), or --batch-size with --dataset-size"
         )
     for flag, other, missing in (
@@ -140,7 +139,9 @@ def samplings(options: argparse.Namespace) -> list[tuple[Fraction, Fields]]:
         ("--batch-size", "--dataset-size", datasets),
     ):
         if missing is None:
-            raise UsageError(f"{flag} needs {other} ({permitted_values('batch_size')})")
+            raise UsageError(
+                f"{flag} needs {other} ({permitted_values(options.parser, 'batch_size')})"
+            )
     found = []
     for dataset, batch in product(map(int, datasets), map(int, batches)):
         if batch > dataset:
@@ -165,7 +166,9 @@ def lengths(options: argparse.Namespace, rate: Fraction, sampling: Fields) -> li
     if options.steps is not None:
         return [{"steps": -(-int(steps) // batches) * batches} for steps in options.steps]
     if options.epochs is None:
-        raise UsageError(f"--steps is required ({permitted_values('steps')}), or --epochs")
+        raise UsageError(
+            f"--steps is required ({permitted_values(options.parser, 'steps')}), or --epochs"
+        )
     whole = all(epochs.denominator == 1 for epochs in options.epochs)
     if options.sampling in IN_EPOCHS and not whole:
         raise UsageError(f"--epochs must be whole numbers with --sampling {options.sampling}")

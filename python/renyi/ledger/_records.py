@@ -21,7 +21,7 @@ from renyi.mechanisms import Mechanism
 Budget = PrivacyFilter | GDPFilter | ZCDPFilter
 
 SETTINGS = ("epsilon", "delta", "rho", "accountant", "adjacency")
-SPENT = ("spent", "reserved", "last", "begun")
+STATE = ("budgets", "orders", "basic", "spent", "reserved", "last", "begun")  # of any filter
 
 KINDS: dict[str, type[Budget]] = {"renyi": PrivacyFilter, "gdp": GDPFilter, "zcdp": ZCDPFilter}
 
@@ -92,11 +92,8 @@ def _text(*settings: Any) -> str:
 
 
 def _fixed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a filter."""
-    fixed = {key: value for key, value in data.items() if key not in SPENT}
-    if fixed.get("basic") is not None:
-        fixed["basic"] = {key: value for key, value in fixed["basic"].items() if key != "spent"}
-    return fixed
+    """Return the settings of a filter, from which its state follows up to the engine's rounding."""
+    return {key: value for key, value in data.items() if key not in STATE}
 
 
 def accountant_of(budget: Budget) -> str:

@@ -44,15 +44,18 @@ def accountants_of(
 ) -> dict[str, Accountant[Any]]:
     """Return the accountants that can bound the composition, by the name of their method."""
     found: dict[str, Accountant[Any]] = {}
+    reasons: list[str] = []
     blank: tuple[tuple[str, Accountant[Any]], ...] = (
         ("exact curve", PLDAccountant(adjacency=adjacency)),
         ("Rényi-DP", RDPAccountant(adjacency=adjacency)),
     )
     for name, accountant in blank:
-        if accountant.supports(mechanism):
+        try:
             found[name] = accountant.compose(mechanism, count)
+        except UnsupportedMechanismError as error:
+            reasons.append(error.reason)
     if not found:
-        raise UnsupportedMechanismError(mechanism, "neither the exact curve nor Rényi-DP is known")
+        raise UnsupportedMechanismError(mechanism, "; ".join(dict.fromkeys(reasons)))
     return found
 
 

@@ -97,7 +97,7 @@ class QuantileClipNorm:
         z, b = _positive(noise_multiplier, "noise_multiplier"), self._count_multiplier(adjacency)
         if not z < b:
             raise ValueError(
-                f"noise_multiplier must be less than twice count_noise, {b!r}, got "
+                f"noise_multiplier must be less than that of count_noise, {b!r}, got "
                 f"{noise_multiplier!r}"
             )
         # 1 - (z/b)^2 = (b - z)(b + z)/b^2: the difference is exact where it matters. Six roundings.
