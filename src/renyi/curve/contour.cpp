@@ -338,7 +338,7 @@ void Contour::make_laws(const TiltedMoment& at) {
             g.at.first += sign * s.count * mean;
             g.at.second += m.second;
         }
-        g.at.error += g.at.value * kUnitRoundoff * static_cast<double>(g.last - g.first);
+        g.at.error += std::fabs(g.at.value) * kUnitRoundoff * static_cast<double>(g.last - g.first);
     }
 }
 
