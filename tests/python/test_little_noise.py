@@ -420,6 +420,20 @@ def test_next_to_a_delta_of_one_brackets_are_narrow(q, sigma, count, rest, add):
     assert rest_on_a_line(q, sigma, count, low, add) == pytest.approx(1 - delta, rel=1e-6)
 
 
+@pytest.mark.parametrize("direction", ["add", "remove"])
+def test_rounding_widens_brackets_of_many_kinds_of_steps(direction):
+    """One part of so many steps, and parts that differ by one unit in the last place."""
+    single, noise, parts = composed(0.5, 1.0, 1500), 1.0, PLDAccountant()
+    for _ in range(750):
+        parts.compose(PoissonSampled(Gaussian(noise), 0.5), 2)
+        noise = math.nextafter(noise, 2.0)
+    low, high = single.get_epsilon_bounds(1 - 1e-12, direction=direction)
+    least, most = parts.get_epsilon_bounds(1 - 1e-12, direction=direction)
+    assert high - low <= most - least <= 1e-9
+    assert least <= high
+    assert low <= most
+
+
 @pytest.mark.parametrize(
     ("q", "sigma", "count"),
     [
