@@ -420,6 +420,12 @@ def test_next_to_a_delta_of_one_brackets_are_narrow(q, sigma, count, rest, add):
     assert rest_on_a_line(q, sigma, count, low, add) == pytest.approx(1 - delta, rel=1e-6)
 
 
+@pytest.mark.parametrize(("noise", "count"), [(0.3667, 14_623), (0.37, 40_000)])
+def test_replaced_records_at_a_tiny_delta_are_narrow(noise, count):
+    low, high = replaced(6e-4, noise, count).get_epsilon_bounds(1e-63)
+    assert 0 < low <= high <= low * (1 + 1e-10)
+
+
 @pytest.mark.parametrize("direction", ["add", "remove"])
 def test_rounding_widens_brackets_of_many_kinds_of_steps(direction):
     """One part of so many steps, and parts that differ by one unit in the last place."""

@@ -263,6 +263,7 @@ namespace {
 constexpr double kMostNodes = 16384.0;
 constexpr double kEndSlack = 6.0;  // nats
 constexpr double kUneven = 1.3, kLower = 0.75;  // of the periods; of the tilt
+constexpr double kLong = 2000.0;                // nodes of a line
 constexpr double kSteep = 0.25;    // relative distance of the tilts of a normal law
 constexpr int kMostEnds = 12;
 
@@ -347,21 +348,27 @@ double MeasureInversion::find_end(double step, double epsilon, double log_value,
 }
 
 // Of replaced records, which have no outer level that decides: where sums of many jumps make log M steep beyond the
-// tilt, a lower one serves better.
+// tilt and the line is long, a lower one serves better.
 MeasureInversion::Line MeasureInversion::plan(double epsilon, double log_value, double depth) {
-    Periods periods = find_periods(epsilon, log_value, depth);
-    while (pair() == SampledPair::replace_one && periods.above > kUneven * periods.below) {
+    Periods periods{};
+    const auto line = [&] {
+        periods = find_periods(epsilon, log_value, depth);
+        start_decay(rough_);
+        const double step = 2.0 * std::numbers::pi / periods.longest();
+        return Line{log_value, step, find_end(step, epsilon, log_value, depth)};
+    };
+    Line best = line();
+    while (pair() == SampledPair::replace_one && best.end > kLong * best.step &&
+           periods.above > kUneven * periods.below) {
         const double tilt = tilt_;
         set_tilt(kLower * tilt);
-        const Periods lower = find_periods(epsilon, log_value, depth);
-        const bool is_better = lower.longest() < periods.longest() && at_.value - tilt_ * epsilon < most_spent_;
+        const Line lower = line();
+        const bool is_better = lower.step > best.step && at_.value - tilt_ * epsilon < most_spent_;
         if (!is_better) set_tilt(tilt);
-        periods = is_better ? lower : find_periods(epsilon, log_value, depth);
+        best = is_better ? lower : line();
         if (!is_better) break;
     }
-    start_decay(rough_);
-    const double step = 2.0 * std::numbers::pi / periods.longest();
-    return {log_value, step, find_end(step, epsilon, log_value, depth)};
+    return best;
 }
 
 bool MeasureInversion::make_nodes(double y, double most_work) {
