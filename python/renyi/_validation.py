@@ -18,8 +18,8 @@ Choice = TypeVar("Choice")
 
 
 def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
-    """Return one of the known words."""
-    if not isinstance(value, str) or value not in known:
+    """Return one of the known words, or whole numbers."""
+    if not isinstance(value, str | int) or value not in known:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
     return cast(Choice, value)
 
