@@ -327,7 +327,12 @@ Bracket included_records_delta(const SampledStep& s, SampledPair pair, double ep
 }
 
 Bracket included_records_epsilon(const SampledStep& s, SampledPair pair, double delta) {
-    return InclusionMean(s, pair, std::min(delta, 1.0 - delta)).epsilon(delta);
+    double goal = std::min(delta, 1.0 - delta);
+    if (s.count * s.q <= kExact) {  // next to a plateau the distance to it decides
+        const Bracket above = exact_plateau(s, delta).above;
+        goal = std::min(goal, std::max(std::max(above.lower, -above.upper), kLeastGoal));
+    }
+    return InclusionMean(s, pair, goal).epsilon(delta);
 }
 
 }  // namespace renyi
