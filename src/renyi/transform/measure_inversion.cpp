@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <utility>
 
 namespace renyi {
 
@@ -173,12 +174,12 @@ void MeasureInversion::lift_tilt(double epsilon, double farthest) {
         moments = rough_moments(t);
         at = log_measure(moments, t);
     }
-    if (spent() < kMostSpent) set_tilt(t);
+    if (spent() < kMostSpent) set_tilt(t, std::move(moments));
 }
 
-void MeasureInversion::set_tilt(double t) {
+void MeasureInversion::set_tilt(double t, std::vector<StepMoments> moments) {
     tilt_ = t;
-    moments_ = rough_moments(t);
+    moments_ = std::move(moments);
     at_ = log_measure(moments_, t);
     curvature_ = std::max(at_.curvature, 0.0) + 1.0 / (t * t) + 1.0 / ((t + shift_) * (t + shift_));
 }
@@ -361,10 +362,11 @@ MeasureInversion::Line MeasureInversion::plan(double epsilon, double log_value, 
     while (pair() == SampledPair::replace_one && best.end > kLong * best.step &&
            periods.above > kUneven * periods.below) {
         const double tilt = tilt_;
-        set_tilt(kLower * tilt);
+        std::vector<StepMoments> moments = moments_;
+        set_tilt(kLower * tilt, rough_moments(kLower * tilt));
         const Line lower = line();
         const bool is_better = lower.step > best.step && at_.value - tilt_ * epsilon < most_spent_;
-        if (!is_better) set_tilt(tilt);
+        if (!is_better) set_tilt(tilt, std::move(moments));
         best = is_better ? lower : line();
         if (!is_better) break;
     }

@@ -151,7 +151,7 @@ private:
     double node_error(const std::vector<StepMoments>& at, double t, double y) const;
     Bound certified(double t) const;
     void lift_tilt(double epsilon, double farthest);
-    void set_tilt(double t);
+    void set_tilt(double t, std::vector<StepMoments> moments);
     bool bound_only(bool failed);
     void start_decay(const std::vector<Part>& parts);
     Periods find_periods(double epsilon, double log_value, double depth);
