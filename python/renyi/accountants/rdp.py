@@ -64,7 +64,7 @@ class RDPAccountant(Accountant[Part]):
     Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate,
     noise multiplier) pairs, or mechanisms, only. The Rényi divergences of Poisson-sampled Gaussian
     steps are exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative.
-    The table in the README says which other mechanisms have exact divergences and which bounds.
+    `docs/mechanisms.md` says which other mechanisms have exact divergences and which bounds.
     Methods may be called from many threads.
 
     A mechanism that fails with some probability, `ApproxDP`, is accounted by its curve without the
