@@ -237,7 +237,7 @@ def numbers_of(
 
 def array_of(values: Any, name: str, allowed: str) -> npt.NDArray[Any]:
     """Return an array-like in the memory of the processor as an array of one shape."""
-    check_on_host(values, name)
+    check_array(values, name)
     try:
         return np.asarray(values)
     except ValueError:
@@ -247,8 +247,13 @@ def array_of(values: Any, name: str, allowed: str) -> npt.NDArray[Any]:
 ON_HOST = (1, 3)  # DLPack's devices: memory of the processor, and memory pinned for CUDA
 
 
-def check_on_host(values: Any, name: str) -> None:
-    """Raise TypeError for arrays on a device, which NumPy might copy silently."""
+def check_array(values: Any, name: str) -> None:
+    """Raise TypeError for masked arrays and arrays on a device.
+
+    NumPy would read what is masked as numbers, and might copy from a device silently.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} must be without a mask, got a masked array: give its filled()")
     device = getattr(values, "__dlpack_device__", None)
     if device is not None and not isinstance(values, np.ndarray) and device()[0] not in ON_HOST:
         raise TypeError(
