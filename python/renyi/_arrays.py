@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._training import NOISE_RANGE
-from renyi._validation import check_on_host, integer_of, real_of
+from renyi._validation import check_array, integer_of, real_of
 
 # Arrays that noise is written to: checks, and their memory as one contiguous line.
 
@@ -164,14 +164,6 @@ def outline(value: Any) -> str:
     return type(value).__name__ if dtype is None else f"{shape} {dtype}"
 
 
-def refuse_masked(value: Any, name: str) -> None:
-    """Raise `TypeError` for masked arrays, whose masked entries would be read as numbers."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} must be an array without a mask, got a masked one: give its filled()"
-        )
-
-
 def _refuse_elements(given: list[Any], name: str) -> None:
     """Raise `TypeError` if a list holds other objects than arrays, such as lists of numbers."""
     for k, value in enumerate(given):
@@ -191,7 +183,7 @@ def in_single(array: Array) -> Array:
 
 
 def _viewed(value: Any, name: str) -> Array:
-    check_on_host(value, name)
+    check_array(value, name)
     if str(getattr(value, "dtype", None)) == "torch.bfloat16":  # PyTorch makes no NumPy array of it
         return np.asarray(value.detach().view(modules["torch"].int16)).view(BFLOAT16)
     if hasattr(value, "__array__") or not hasattr(value, "__dlpack__"):
@@ -205,7 +197,6 @@ def _viewed(value: Any, name: str) -> Array:
 def _array_of(value: Any, name: str) -> Array:
     if type(value) is np.ndarray and value.dtype in _PLAIN and value.ndim:
         return value  # the usual case; the checks below take some microseconds
-    refuse_masked(value, name)
     array = _viewed(value, name)
     if array.dtype.name == "bfloat16":  # of the package ml_dtypes, which JAX uses
         array = array.view(BFLOAT16)

@@ -52,6 +52,10 @@ def test_arrays_have_the_shape_of_the_question(kind):
     assert isinstance(accountant.get_delta(1.0), float)
     assert accountant.get_delta([]).shape == (0,)
     assert accountant.get_epsilon_after(1e-5, RUN, [[0, 5], [10, 100]]).shape == (2, 2)
+    masked = np.ma.masked_array([0.5, 0.1], [True, False])
+    for ask in (accountant.get_epsilon, accountant.get_delta_bounds, accountant.get_beta):
+        with pytest.raises(TypeError, match="must be without a mask"):
+            ask(masked)
 
 
 def test_renyi_accountant_goes_on_like_one_that_has_gone_on():

@@ -168,6 +168,7 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         (["report", "--delta", "1e-5"], "--noise-multiplier is required"),
         ([*run[:-1], "1e-5,1e-6"], "--delta must be one number"),
         ([*run, "--count", "2"], "--count needs --mechanism"),
+        ([*run, "--html", "a", "--markdown", "a"], "must be two files, got a"),
         (["report", "--ledger", "none.db", "--count", "2"], "--ledger excludes --count"),
         (["report", "--ledger", "none.db"], "--ledger needs --dataset"),
         (["report", "--ledger", "none.db", "--dataset", "a"], "ledger must exist"),

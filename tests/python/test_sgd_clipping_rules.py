@@ -405,7 +405,7 @@ def test_masked_arrays_are_refused():
         "labels": lambda: RidgeLoss(9.0, 9.0, 1.0).checked(GRADS, masked[:, 0]),
     }
     for name, call in calls.items():
-        with pytest.raises(TypeError, match=f"^{name} must be an array without a mask, got"):
+        with pytest.raises(TypeError, match=f"^{name} must be without a mask, got"):
             call()
 
 

@@ -12,9 +12,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName
 from renyi._engine import RenyiCurve, SampledSteps, all_floats
-from renyi._validation import PROBABILITY, epsilon_of, number_in, numbers_of, one_of, real_of
+from renyi._validation import (
+    CONVERSIONS,
+    DIRECTIONS,
+    PROBABILITY,
+    Adjacency,
+    Conversion,
+    DirectionName,
+    epsilon_of,
+    number_in,
+    numbers_of,
+    one_of,
+    real_of,
+)
 from renyi.accountants._curves import Array, Curve, JoinedCurve, rounded_up, smallest
 from renyi.accountants._groups import group_curve
 from renyi.accountants._ledger import leaves_of
@@ -64,7 +75,7 @@ class RDPAccountant(Accountant[Part]):
     Equal steps merge: memory and the time of a query grow with the number of distinct (sample rate,
     noise multiplier) pairs, or mechanisms, only. The Rényi divergences of Poisson-sampled Gaussian
     steps are exact (Mironov, Talwar, Zhang 2019, Theorems 4 and 5) and certified to 1e-12 relative.
-    The table in the README says which other mechanisms have exact divergences and which bounds.
+    `docs/mechanisms.md` says which other mechanisms have exact divergences and which bounds.
     Methods may be called from many threads.
 
     A mechanism that fails with some probability, `ApproxDP`, is accounted by its curve without the

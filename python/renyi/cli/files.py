@@ -134,6 +134,8 @@ def report(options: argparse.Namespace) -> int:
     """Write a report to the given files, or as Markdown to the screen."""
     if options.format is not None and (options.html or options.markdown):
         raise UsageError("--format excludes --html and --markdown: it is of what is printed")
+    if options.html is not None and options.html == options.markdown:
+        raise UsageError(f"--html and --markdown must be two files, got {options.html} for both")
     try:
         with output.waiting("privacy statement"):
             made = _of_ledger(options) if options.ledger is not None else _of_run(options)

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._arrays import outline, refuse_masked
-from renyi._validation import Range, check_on_host, number_in, real_of
+from renyi._arrays import outline
+from renyi._validation import Range, check_array, number_in, real_of
 
 Array = npt.NDArray[Any]
 
@@ -34,15 +34,14 @@ ARRAYS = ("__array__", "__array_interface__", "__array_struct__")  # of objects 
 
 def column_of(values: Any, name: str, allowed: str) -> Array:
     """Return a column as an array of one dimension, without a copy if it is one."""
-    refuse_masked(values, name)
-    check_on_host(values, name)
+    check_array(values, name)
     if isinstance(values, str | bytes):
         raise TypeError(f"{name} must be {allowed}, got {type(values).__name__}")
     try:
         column = np.asanyarray(values)  # `asarray` would take the mask from an array of __array__
     except ValueError as error:  # rows of several lengths
         raise TypeError(f"{name} must be {allowed}, got {type(values).__name__}") from error
-    refuse_masked(column, name)
+    check_array(column, name)
     if column.ndim == 0:
         raise TypeError(
             f"{name} must be {allowed}, an array or a list with one for each record, "

@@ -23,21 +23,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import Adjacency
 from renyi._arrays import (
     Array,
     Arrays,
     contiguous,
     copy_back,
     float_dtype,
-    refuse_masked,
     rows_of,
     sum_dtype,
     sums_for,
     threads_of,
 )
 from renyi._training import weigh_into
-from renyi._validation import adjacency_of
+from renyi._validation import Adjacency, adjacency_of, check_array
 from renyi.sgd.rules import (
     Clipping,
     Nonfinite,
@@ -168,7 +166,7 @@ def weighted_sum(
     array([3.5, 5. ])
     """
     rows = rows_of(grads, bfloat16=True)
-    refuse_masked(weights, "weights")
+    check_array(weights, "weights")
     given = np.asarray(weights)
     if given.dtype.kind not in "iuf" or given.shape != (rows.count,):
         raise ValueError(f"weights must be {rows.count} numbers, got an array {given.shape}")

@@ -7,11 +7,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import Adjacency
-from renyi._arrays import Array, Rows, in_single, noisy_array, refuse_masked, threads_of
-from renyi._fields import set_fields
+from renyi._arrays import Array, Rows, in_single, noisy_array, threads_of
 from renyi._training import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
-from renyi._validation import FINITE_POSITIVE, adjacency_of, integer_of, number_in, one_of
+from renyi._validation import (
+    FINITE_POSITIVE,
+    Adjacency,
+    adjacency_of,
+    check_array,
+    integer_of,
+    number_in,
+    one_of,
+    set_fields,
+)
 from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.noise.draws import add_discrete_gaussian_noise
 from renyi.sgd.clipping import per_sample_norms
@@ -80,7 +87,7 @@ class Grid:
         Raises:
             ValueError: If an entry is 2^50 spacings or more.
         """
-        refuse_masked(rows, "rows")
+        check_array(rows, "rows")
         matrix = np.asarray(rows)
         if matrix.ndim != 2 or matrix.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
             raise TypeError(

@@ -12,8 +12,15 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from renyi._arrays import Aligned, Array, outline, refuse_masked, rows_of
-from renyi._validation import FINITE_NON_NEGATIVE, integer_of, number_in, one_of, real_of
+from renyi._arrays import Aligned, Array, outline, rows_of
+from renyi._validation import (
+    FINITE_NON_NEGATIVE,
+    check_array,
+    integer_of,
+    number_in,
+    one_of,
+    real_of,
+)
 from renyi.sgd.layer_norms import LookupPiece, Piece, ProductPiece, RowsPiece
 
 NormKind = Literal["layer", "rms", "group", "none"]
@@ -330,7 +337,7 @@ class EmbeddingWork(Work):
     def __init__(self, layer: EmbeddingLayer, name: str) -> None:
         rows = integer_of(layer.rows, f"{name}.rows", 1)
         (g,) = rows_of([layer.output_gradients], name).arrays
-        refuse_masked(layer.tokens, f"{name}.tokens")
+        check_array(layer.tokens, f"{name}.tokens")
         tokens = np.asarray(layer.tokens)
         if tokens.dtype.kind not in "iu":
             raise TypeError(

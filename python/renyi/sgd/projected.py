@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from renyi._arrays import noise_scale, refuse_masked
-from renyi._validation import Range, integer_of, number_in, numbers_of, one_of
+from renyi._arrays import noise_scale
+from renyi._validation import Range, check_array, integer_of, number_in, numbers_of, one_of
 from renyi.noise.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,
@@ -174,8 +174,8 @@ class _LinearModel(Loss):
 
     def checked(self, features: Any, labels: Any) -> tuple[Vector, Vector]:
         """Return the records as arrays, or refuse records that break the bounds."""
-        refuse_masked(features, "features")
-        refuse_masked(labels, "labels")
+        check_array(features, "features")
+        check_array(labels, "labels")
         x, y = np.asarray(features, np.float64), np.asarray(labels, np.float64)
         if x.ndim != 2 or not x.size:
             raise ValueError(f"features must have a row a record, got the shape {x.shape}")
