@@ -65,8 +65,8 @@ Bracket AllocationCurve::simple_delta(double epsilon, Direction direction) const
 // The same for epsilon.
 Bracket AllocationCurve::simple_epsilon(double delta, Direction direction) const noexcept {
     const Bracket batch = single_step_epsilon({rate_, sigma_, direction}, delta);
-    const double lower = direction == Direction::remove ? batch.lower - std::log(t_) * (1.0 + 1e-12) : 0.0;
-    return {std::max(lower, 0.0), std::max(batch.upper, 0.0)};
+    const double lower = direction == Direction::remove ? batch.lower - std::log(t_) * raised(kManyRoundings) : 0.0;
+    return {std::max(lower, 0.0) * lowered(2), std::max(batch.upper, 0.0)};
 }
 
 // Estimates log E[(S - x)_+] by a normal sum or one large term, and the light tail by Chernoff; right to a few nats.
