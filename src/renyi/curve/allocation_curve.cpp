@@ -216,8 +216,10 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
         } else if (v.upper * f * (1.0 + error) < target) {
             high = epsilon;
             if (is_near) proven.upper = std::min(proven.upper, epsilon + off);
-        } else if (width == kWidth) {
-            break;  // as near as the sums tell
+        } else if (narrow(v, kWide, 0.0)) {  // nearer by a sum that is placed here, if by any
+            if (width == kWidth) break;
+            width = kWidth;
+            continue;
         }
         if (!narrow(v, kWide, 0.0) && turn > kMostWide) break;
         const double residual = value > 0.0 ? std::log(value / target) : -kInfinity;
