@@ -188,15 +188,13 @@ double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
 Bracket AllocationCurve::epsilon(double target, Direction direction, double known) {
     const bool reversed = direction == Direction::add;
     if (target >= 1.0) return {0.0, 0.0};
-    if (!(target > 0.0)) {
-        const double largest = reversed && rate_ < 1.0 ? -std::log1p(-rate_) : kInfinity;
-        return {largest, largest * (1.0 + 4.0 * kUnitRoundoff)};
-    }
+    double high = reversed && rate_ < 1.0 ? -std::log1p(-rate_) : kInfinity;
+    if (!(target > 0.0)) return {high, high * (1.0 + 4.0 * kUnitRoundoff)};
     if (known > 0.0 && delta(known, direction, target).upper <= target) return {0.0, known};
     Bracket proven = simple_epsilon(target, direction);
     if (!(proven.lower < kLargestEpsilon)) return proven;
-    double epsilon = std::clamp(guess_epsilon(target, reversed), proven.lower, proven.upper);
-    double low = proven.lower, high = proven.upper, slope = -1.0, width = kFirstWidth;
+    double low = proven.lower, epsilon = std::max(guess_epsilon(target, reversed), low);
+    double slope = -1.0, width = kFirstWidth;
     const bool near_zero = epsilon < kNearZero;
     if (near_zero && delta(0.0, direction).upper <= target) return {0.0, 0.0};
     for (int turn = 0; turn < kMostTurns; ++turn) {
