@@ -207,6 +207,15 @@ def test_little_noise_agrees_with_the_law_of_the_ratio(noise, steps):
     assert high - low <= 1e-6
 
 
+def test_epochs_of_little_noise_agree_with_the_law_of_the_ratio():
+    for direction in ("remove", "add"):
+        pair = AllocatedEpoch(0.33, 10_000, 1.0).pair_by_law(direction)
+        below, above = LossComposition([(pair, 10)], 1e-3, 2**20).epsilon_bounds(1e-6)
+        low, high = epoch(0.33, 10_000, 10).get_epsilon_bounds(1e-6, direction=direction)
+        assert low <= above
+        assert below <= high <= low * (1.0 + 1e-4)
+
+
 def test_a_million_steps():
     low, high = epoch(1.0, 10**6).get_epsilon_bounds(1e-6)
     assert high - low <= 1e-9 * high
