@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import pickle
 
 import mpmath as mp
 import pytest
@@ -389,3 +390,11 @@ def test_a_chance_of_everything_costs_hardly_more_than_none() -> None:
         assert low <= high_slack
         assert high_slack - low_slack <= 1e-5 * high_slack
         assert math.isclose(high, high_slack, rel_tol=2e-3)
+
+
+def test_compositions_are_pickled_with_their_settings():
+    coin = pairs.DiscretePair([0.5, 0.5], [0.3, 0.7])
+    composed = pairs.Composition([(coin, 10)], rtol=0.1, max_points=2**10)
+    copied = pickle.loads(pickle.dumps(composed))
+    assert copied.delta_bounds(1.0) == composed.delta_bounds(1.0)
+    assert copied.epsilon_bounds(1e-3) == composed.epsilon_bounds(1e-3)

@@ -1,6 +1,8 @@
 """Compositions of pairs: certified brackets of delta(epsilon) and epsilon(delta), trade-off."""
 
 from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,10 +44,14 @@ class Composition:
         points = count_of(max_points, "max_points")
         if not 2**10 <= points <= 2**26:
             raise ValueError(f"max_points must be an integer in [1024, 2^26], got {max_points!r}")
-        self._parts = _distinct(parts)
+        self._parts, self._points = _distinct(parts), points
         self._composed = LossComposition(
             [(compiled_pair(pair), count) for pair, count in self._parts], self._rtol, points
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies compose anew; those of pairs that `Mechanism.dominating_pair` returned raise."""
+        return partial(Composition, rtol=self._rtol, max_points=self._points), (self._parts,)
 
     @property
     def parts(self) -> tuple[Part, ...]:
