@@ -18,7 +18,6 @@ from interruptions import at_line, by_signals, in_a_thread, interrupts
 from renyi.noise import SecureGenerator
 from renyi.samplers import (
     BallsInBinsSampler,
-    CyclicPoissonSampler,
     FixedOrderSampler,
     FixedSizeSampler,
     MinSeparationSampler,
@@ -407,12 +406,12 @@ N, EACH, EPOCHS = 400, 4, 3  # a batch is of about 100 records: none is empty bu
 MAKERS = {
     "poisson": lambda: PoissonSampler(N, 0.25),
     "truncated": lambda: PoissonSampler(N, 0.25, batch_limit=90),
-    "cyclic": lambda: CyclicPoissonSampler(N, 0.9, EACH),
+    "cyclic": lambda: PoissonSampler(N, 0.9, cycle_length=EACH),
     "fixed size": lambda: FixedSizeSampler(N, 100),
     "shuffled": lambda: ShuffledSampler(N, EACH),
     "balls in bins": lambda: BallsInBinsSampler(N, EACH),
     "fixed order": lambda: FixedOrderSampler(N, EACH),
-    "cyclic, cut": lambda: CyclicPoissonSampler(N, 0.9, EACH, batch_limit=80),
+    "cyclic, cut": lambda: PoissonSampler(N, 0.9, cycle_length=EACH, batch_limit=80),
     "min separation": lambda: MinSeparationSampler(N, 100, EACH),
 }
 DEALT = {"shuffled", "balls in bins"}  # anew for every epoch

@@ -23,7 +23,6 @@ from renyi.mechanisms import (
 )
 from renyi.samplers import (
     BallsInBinsSampler,
-    CyclicPoissonSampler,
     FixedSizeSampler,
     PoissonSampler,
     ShuffledSampler,
@@ -119,7 +118,7 @@ def test_shuffled_charges_an_epoch_that_begins():
     [
         *(({}, PoissonSampler), (FIXED, FixedSizeSampler), (SHUFFLED, ShuffledSampler)),
         *((BINS, BallsInBinsSampler), (TRUNCATED, PoissonSampler)),
-        (CYCLIC, CyclicPoissonSampler),
+        (CYCLIC, PoissonSampler),
     ],
 )
 def test_sampler(scheme, kind):

@@ -22,7 +22,6 @@ from renyi import (
 from renyi.noise import SecureGenerator
 from renyi.samplers import (
     BallsInBinsSampler,
-    CyclicPoissonSampler,
     FixedSizeSampler,
     MinSeparationSampler,
     PoissonSampler,
@@ -41,8 +40,8 @@ MAKERS = {
     "replacement": lambda g, **k: FixedSizeSampler(1000, 50, replacement=True, generator=g, **k),
     "shuffled": lambda g, **k: ShuffledSampler(1000, 20, generator=g),
     "balls in bins": lambda g, **k: BallsInBinsSampler(1000, 20, generator=g),
-    "cyclic, cut": lambda g, **k: CyclicPoissonSampler(
-        1000, 0.5, 4, batch_limit=100, generator=g, **k
+    "cyclic, cut": lambda g, **k: PoissonSampler(
+        1000, 0.5, cycle_length=4, batch_limit=100, generator=g, **k
     ),
     "min separation": lambda g, **k: MinSeparationSampler(1000, 50, 20, generator=g, **k),
 }
@@ -449,7 +448,7 @@ def test_a_norm_that_moves_goes_with_truncated_samples():
 
 def test_cyclic_batches_are_poisson_samples_of_groups_in_turn():
     n, q, length, cycles = 60, 0.4, 3, 2000
-    sampler = CyclicPoissonSampler(n, q, length, generator=seeded())
+    sampler = PoissonSampler(n, q, cycle_length=length, generator=seeded())
     seen = np.zeros((length, n))
     for _ in range(cycles):
         for turn in range(length):
@@ -467,7 +466,7 @@ def test_cyclic_batches_are_poisson_samples_of_groups_in_turn():
 def test_groups_are_uniform_and_independent():
     counts = np.zeros((3, 3))
     for seed in range(3000):
-        sampler = CyclicPoissonSampler(2, 1.0, 3, generator=seeded(seed))
+        sampler = PoissonSampler(2, 1.0, cycle_length=3, generator=seeded(seed))
         batches = [set(sampler.sample().tolist()) for _ in range(3)]
         groups = [next(k for k, batch in enumerate(batches) if i in batch) for i in range(2)]
         counts[tuple(groups)] += 1
@@ -476,7 +475,7 @@ def test_groups_are_uniform_and_independent():
 
 
 def test_groups_without_records_have_empty_batches():
-    sampler = CyclicPoissonSampler(1, 1.0, 4, generator=seeded())
+    sampler = PoissonSampler(1, 1.0, cycle_length=4, generator=seeded())
     assert sorted(len(sampler.sample()) for _ in range(4)) == [0, 0, 0, 1]
 
 
@@ -498,7 +497,7 @@ def test_a_cyclic_plan_is_accounted_by_the_cycle(adjacency):
 @pytest.mark.parametrize("secure", [False, True])
 def test_groups_outlive_a_state(secure):
     def make():
-        return CyclicPoissonSampler(50, 1.0, 4, generator=None if secure else seeded())
+        return PoissonSampler(50, 1.0, cycle_length=4, generator=None if secure else seeded())
 
     one, two = make(), make()
     first = [set(one.sample().tolist()) for _ in range(4)]

@@ -23,8 +23,6 @@ from renyi._validation import DIRECTIONS, Adjacency
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError
 
-__all__ = ["certificate"]
-
 SLACK = 1e-9  # a claim may exceed the reported delta by this much, relatively
 DEPTH = 27.0  # aliases, tails and sums over outputs may add e^-27, relatively
 MARGIN = 2.0**-40  # allowance for rounding at the precision of the other direction

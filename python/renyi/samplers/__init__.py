@@ -2,7 +2,6 @@
 
 from renyi.samplers.basic import BatchSampler as BatchSampler
 from renyi.samplers.basic import (
-    CyclicPoissonSampler,
     FixedSizeSampler,
     PoissonSampler,
     pad_batch,
@@ -17,7 +16,6 @@ from renyi.samplers.users import UserRows, bound_contributions
 
 __all__ = [
     "BallsInBinsSampler",
-    "CyclicPoissonSampler",
     "FixedOrderSampler",
     "FixedSizeSampler",
     "MinSeparationSampler",

@@ -22,19 +22,6 @@ from renyi.compat._scripts import get_privacy_spent
 from renyi.compat.dp_accounting._events import Part, RefusedError, parts_of
 from renyi.mechanisms import Composed, DiscreteLaplace, Gaussian, Laplace, Mechanism, PoissonSampled
 
-__all__ = [
-    "PLDAccountant",
-    "RenyiAccountant",
-    "compute_delta",
-    "compute_epsilon",
-    "get_epsilon_gaussian",
-    "get_sigma_gaussian",
-    "get_smallest_discrete_laplace_noise",
-    "get_smallest_gaussian_noise",
-    "get_smallest_laplace_noise",
-    "get_smallest_subsampled_gaussian_noise",
-]
-
 Charge = Callable[[Mechanism, int], object]
 
 ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
