@@ -11,16 +11,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from renyi import matrix, mechanisms
+from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency, adjacency_of, one_of
 from renyi._validation import (
-    ADJACENCIES,
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
-    LARGEST_COUNT,
-    Adjacency,
-    adjacency_of,
     integer_of,
     number_in,
-    one_of,
     set_fields,
     uses_of,
 )

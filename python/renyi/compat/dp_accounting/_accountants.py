@@ -13,7 +13,8 @@ import numpy.typing as npt
 from dp_accounting import NeighboringRelation, PrivacyAccountant, dp_event, pld, rdp
 from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
 
-from renyi._validation import Adjacency, Conversion, float_above
+from renyi._adjacency import Adjacency, Conversion
+from renyi._validation import float_above
 from renyi.accountants import Accountant, UnsupportedMechanismError
 from renyi.accountants import PLDAccountant as OwnPLDAccountant
 from renyi.accountants import RDPAccountant as OwnRDPAccountant
