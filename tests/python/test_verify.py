@@ -46,7 +46,7 @@ def test_where_routes_apply():
 
 
 @pytest.mark.parametrize(
-    "broken", ["log_a_lower", "log_a_quadrature_upper", "rdp_sampled_gaussian"]
+    "broken", ["log_a_lower", "log_a_quadrature_upper", *slow("rdp_sampled_gaussian")]
 )
 def test_a_wrong_route_is_caught(monkeypatch, capsys, broken):
     right = getattr(special, broken)
