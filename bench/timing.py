@@ -14,7 +14,7 @@ import numpy as np
 from peers import Peer, Training, quiet
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, special
-from renyi._adjacency import Conversion
+from renyi._validation import Conversion
 
 DELTA = 1e-5
 

@@ -22,11 +22,11 @@ from examples._data import digits
 from examples._program import program
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
-from renyi._figure import figure_for
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_down, round_up
 from renyi._validation import FINITE_POSITIVE, decimal_of, integer_of, number_in
 from renyi.audit import OneRun, draw_canaries, plot_power
+from renyi.plot import figure_for
 from renyi.sgd import DPSGD, SGD, TrainingPlan, ghost_clip_and_sum
 
 __all__ = ["Audited", "main", "train"]

@@ -1,4 +1,8 @@
-"""Checks of arguments: every message names the argument, what is allowed and what was given."""
+"""Checks of arguments: every message names the argument, what is allowed and what was given.
+
+Also the names of neighbouring relations, directions and conversions, and frozen fields that are
+checked while they are set.
+"""
 
 import math
 import operator
@@ -7,12 +11,22 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency
+Adjacency = Literal["add_remove", "replace_one", "zero_out"]
+ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
+
+DirectionName = Literal["remove", "add"]
+DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
+
+Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
+CONVERSIONS: tuple[Conversion, ...] = get_args(Conversion)
+
+LARGEST_COUNT = 10**9
+"""The most equal uses of a mechanism; the error bounds of the curves hold up to it."""
 
 Choice = TypeVar("Choice")
 
@@ -274,3 +288,23 @@ def float_above(number: int | Fraction) -> float:
         digits = int(number).bit_length()
         raise ValueError(f"count must be at most 1e308, got a number of {digits} bits") from None
     return value if value >= number else math.nextafter(value, math.inf)
+
+
+def set_fields(frozen: object, **fields: object) -> None:
+    """Set fields of a frozen value while it is made."""
+    for name, value in fields.items():
+        object.__setattr__(frozen, name, value)
+
+
+def set_numbers(frozen: object, **ranges: Range) -> None:
+    """Check that fields are numbers, each in its range, and set them."""
+    for name, range_ in ranges.items():
+        value = getattr(frozen, name)
+        if not (type(value) is float and value and range_.low < value < range_.high):
+            object.__setattr__(frozen, name, number_in(value, name, range_))
+
+
+def set_integers(frozen: object, **least: int) -> None:
+    """Check that fields are integers, each at least its bound, and set them."""
+    for name, low in least.items():
+        object.__setattr__(frozen, name, integer_of(getattr(frozen, name), name, low))

@@ -9,7 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,8 @@ Kind = Literal["exact", "renyi", "gaussian"]
 SMALLEST_DELTA = 1e-10  # the end of a curve if no range of epsilon is given
 POINTS = 201
 LEAST = 1e-30  # the least value on a logarithmic axis
+POWERS = 300.0  # the ratio of the ends of an axis above which ticks are powers of ten
+FORMATS = (".png", ".svg", ".pdf")
 
 # The colours go from dark to light, to differ in print; from Okabe and Ito's palette.
 _COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -253,3 +256,34 @@ def axes_for(ax: Axes | None) -> Axes:
 
 FIGURE_SIZE = (6.4, 4.6)  # inches
 NEEDED = "figures need matplotlib: python -m pip install matplotlib"
+
+
+def figure_for(file: str | None, size: tuple[float, float] = (7.0, 4.2)) -> Any:
+    """Return a matplotlib figure, or None without a file."""
+    if file is None:
+        return None
+    if Path(file).suffix not in FORMATS:
+        raise ValueError(f"--plot must be a file name ending in {', '.join(FORMATS)}, got {file!r}")
+    if not Path(file).parent.is_dir():
+        raise ValueError(f"--plot must be in a directory that exists, got {file!r}")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            "--plot needs matplotlib, which is not installed: python -m pip install matplotlib"
+        ) from None
+    return Figure(figsize=size, layout="constrained")
+
+
+def plain_ticks(*axes: Any) -> None:
+    """Write the ticks of short logarithmic axes as 12, not as 1.2 x 10^1; to be called last."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    for axis in axes:
+        low, high = sorted(axis.get_view_interval())
+        if axis.get_scale() != "log" or high >= POWERS * low:
+            continue
+        few = MaxNLocator(nbins=8, steps=[1, 2, 2.5, 5, 10])
+        axis.set_major_locator(few if high < 10.0 * low else LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())

@@ -17,9 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields
 from renyi._search import lower_hull
-from renyi._validation import FINITE_POSITIVE, RATE, number_in, numbers_of, probability_of, uses_of
+from renyi._validation import (
+    FINITE_POSITIVE,
+    RATE,
+    number_in,
+    numbers_of,
+    probability_of,
+    set_fields,
+    uses_of,
+)
 
 __all__ = [
     "TradeOff",

@@ -58,7 +58,7 @@ cdef extern from "renyi/pair/renyi_curve.hpp" namespace "renyi" nogil:
         double largest_loss()
     ctypedef shared_ptr[const Curve] CurvePointer
 
-cdef extern from "renyi/loss/direction.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/loss/sampled_gaussian.hpp" namespace "renyi" nogil:
     cdef enum class Direction:
         remove
         add

@@ -80,7 +80,7 @@ cdef extern from "renyi/sgd/discrete_noise.hpp" namespace "renyi" nogil:
         DiscreteLaplace(double scale)
     void add_integer_noise[Law](const ChaChaStream&, const Law&, int64_t* out, size_t count, int threads)
 
-cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
     cbool add_to_grid[T](const T* rows, const double* factors, size_t count, size_t dimension, double inverse_spacing,
                          int64_t* sum, int threads)
 

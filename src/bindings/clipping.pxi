@@ -35,7 +35,7 @@ cdef extern from "renyi/sgd/clipping.hpp" namespace "renyi" nogil:
         size_t threads
     void _clip_and_sum "renyi::clip_and_sum"(const ClipTask&) except +
 
-cdef extern from "renyi/sgd/exact_sums.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/sgd/rows.hpp" namespace "renyi" nogil:
     cdef struct Lookups:
         size_t rows
         size_t times

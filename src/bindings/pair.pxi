@@ -25,12 +25,10 @@ cdef extern from "renyi/pair/pair.hpp" namespace "renyi" nogil:
         upper
     Spans spans_at(const CppPair& pair, CppSide side, vector[double] losses)
 
-cdef extern from "renyi/pair/operations/basic.hpp" namespace "renyi" nogil:
+cdef extern from "renyi/pair/operations/operations.hpp" namespace "renyi" nogil:
     cdef struct WeightedPair:
         double weight
         PairPointer pair
-
-cdef extern from "renyi/pair/operations/replacement.hpp" namespace "renyi" nogil:
     cdef struct TruncatedSampling:
         double rate
         double limit
@@ -74,8 +72,7 @@ cdef extern from * nogil:
     #include "renyi/curve/allocation_curve.hpp"
     #include "renyi/pair/atoms.hpp"
     #include "renyi/pair/noise/noises.hpp"
-    #include "renyi/pair/operations/basic.hpp"
-    #include "renyi/pair/operations/replacement.hpp"
+    #include "renyi/pair/operations/operations.hpp"
 
     #include <functional>
     #include <map>

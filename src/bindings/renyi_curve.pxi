@@ -218,8 +218,6 @@ cdef extern from "renyi/curve/rdp_guarantee.hpp" namespace "renyi" nogil:
     double largest_loss(const Composition&)
     RdpGuarantee rdp_epsilon(const Composition&, double delta, Conversion, const vector[double]& orders)
     RdpGuarantee rdp_delta(const Composition&, double epsilon, Conversion, const vector[double]& orders)
-
-cdef extern from "renyi/curve/two_points.hpp" namespace "renyi" nogil:
     void type_two_errors(const Composition&, const vector[double]& orders, ConstDoubles a, double* b)
     double largest_advantage(const Composition&, const vector[double]& orders)
     double least_bayes_risk(const Composition&, const vector[double]& orders, double rare)

@@ -4,7 +4,7 @@
 
 #include "check.hpp"
 #include "renyi/pair/noise/noises.hpp"
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 
 using namespace renyi;
 

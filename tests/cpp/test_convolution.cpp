@@ -1,5 +1,5 @@
 // Direct convolution against the sums in long double: every value, however small, to its number of terms.
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/sgd/exact_sums.hpp"
+#include "renyi/sgd/rows.hpp"
 
 using namespace renyi;
 

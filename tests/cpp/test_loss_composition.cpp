@@ -9,7 +9,7 @@
 #include "outcomes.hpp"
 #include "radix_two.hpp"
 #include "renyi/pair/noise/noises.hpp"
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 
 using namespace renyi;
 using namespace renyi::lattice;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "renyi/sgd/exact_sums.hpp"
+#include "renyi/sgd/rows.hpp"
 #include "renyi/sgd/samplers.hpp"
 
 using namespace renyi;

@@ -33,11 +33,10 @@ HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.c
 
 # Packages and modules of renyi, lowest first: each may use those below it, none beside it.
 FLOORS = (
-    {"_adjacency", "_build", "_figure", "_locks", "_progress", "_search", "_strict_json", "check"},
-    {"_build_info", "_states", "_strict_json", "_validation"},
-    {"_fields"},
+    {"_build", "_progress", "_strict_json", "check"},
+    {"_build_info", "_search", "_states", "_validation"},
     {"_arrays", "_rounding", "cython_special", "special", "pairs"},
-    {"_refusal", "noise"},
+    {"noise"},
     {"tradeoff", "mechanisms"},
     {"accountants"},
     {"calibration", "filters", "plot"},
@@ -271,10 +270,10 @@ WITH_MARGIN = {
     "curve/inclusion_line.cpp": "exp expm1 log log1p polar",
     "curve/rdp_guarantee.cpp": "exp log",
     "curve/saddle.cpp": "exp expm1 log log1p",
-    "curve/sorted_steps.cpp": "log1p",
     "pair/noise/exponential_loss.cpp": "pow",
     "pair/noise/normal_moment.cpp": "cos exp expm1 log log1p",
     "pair/operations/basic.cpp": "log",
+    "pair/pair.cpp": "log1p",
     "pair/tabulated.cpp": "cos exp",
     "transform/group_loss.cpp": "exp log log1p sin",
     "transform/lattice/composed_sides.cpp": "exp expm1 log log1p",

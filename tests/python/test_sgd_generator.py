@@ -20,7 +20,7 @@ from each import slow
 from interruptions import in_threads
 from sgd_states import seeded
 
-from renyi import _locks, noise, samplers, sgd
+from renyi import _states, noise, samplers, sgd
 from renyi.noise import InsecureGeneratorWarning, SecureGenerator
 
 N = 1 << 20
@@ -343,12 +343,12 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(draw, lock):
 
 def test_locks_are_forgotten_with_their_owners():
     gc.collect()
-    before = len(_locks._LOCKS)
+    before = len(_states._LOCKS)
     owners = [seeded(k) for k in range(10)]
-    assert len(_locks._LOCKS) >= before + 10
+    assert len(_states._LOCKS) >= before + 10
     del owners
     gc.collect()
-    assert len(_locks._LOCKS) <= before
+    assert len(_states._LOCKS) <= before
 
 
 def test_threads_never_draw_the_same_numbers():

@@ -19,7 +19,7 @@ except ImportError as error:
     ) from error
 
 from renyi import check
-from renyi._adjacency import DIRECTIONS, Adjacency
+from renyi._validation import DIRECTIONS, Adjacency
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError
 

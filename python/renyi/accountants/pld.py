@@ -16,7 +16,6 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._engine import (
     AllocationQuestions,
     LossComposition,
@@ -24,6 +23,7 @@ from renyi._engine import (
     SampledGaussianCurve,
     wide_brackets,
 )
+from renyi._validation import DIRECTIONS, Adjacency, DirectionName
 from renyi.accountants._curves import (
     Array,
     AttainedCurve,

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from renyi import _progress
-from renyi._figure import FORMATS
 from renyi._progress import Line
 from renyi._rounding import round_up
 from renyi._validation import decimal_of, visible
@@ -174,6 +173,8 @@ def check_figure(options: argparse.Namespace, count: int) -> None:
         return
     if count > MOST_RUNS:
         raise UsageError(f"a figure must have at most {MOST_RUNS} runs, got {count}")
+    from renyi.plot import FORMATS
+
     flag = "--show" if options.plot is None else "--plot"
     if options.plot is not None and Path(options.plot).suffix.lower() not in FORMATS:
         raise UsageError(

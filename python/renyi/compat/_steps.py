@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from renyi._refusal import refusal
+from renyi._rounding import refusal
 from renyi._search import largest_count
 from renyi._strict_json import check_names, check_version
 from renyi._validation import POSITIVE, integer_of, number_in, probability_of, uses_of

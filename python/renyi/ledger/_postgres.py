@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar, cast
 
-from renyi._locks import freed_by_fork
+from renyi._states import freed_by_fork
 from renyi._validation import one_of
 from renyi.ledger._ledger import Ledger
 from renyi.ledger._store import SCHEMA, LedgerError, Store

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from renyi._locks import freed_by_fork
+from renyi._states import freed_by_fork
 
 Found = TypeVar("Found")
 

@@ -20,9 +20,8 @@ from renyi.matrix._blt import BLT
 from renyi.matrix._choice import choose_bands, choose_strategy, plot_bands, priced
 from renyi.matrix._dense import Dense
 from renyi.matrix._inverse import BandedInverse
-from renyi.matrix._pure import noise_functions
 from renyi.matrix._strategy import LearningRates, Momentum, PrefixSums, Strategy
-from renyi.matrix._stream import NoiseStream
+from renyi.matrix._stream import NoiseStream, noise_functions
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
 from renyi.matrix._tree import Tree
 from renyi.mechanisms.participation import (

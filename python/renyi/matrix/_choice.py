@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from renyi._figure import plain_ticks
 from renyi._validation import integer_of
 from renyi.matrix._blt import BLT
 from renyi.matrix._inverse import BandedInverse
@@ -22,6 +21,7 @@ from renyi.mechanisms.participation import (
     Participation,
     numbers_to_try,
 )
+from renyi.plot import plain_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

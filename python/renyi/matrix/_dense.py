@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields
 from renyi._progress import progress
-from renyi._validation import integer_of
-from renyi.matrix._minimise import minimise
+from renyi._search import minimise
+from renyi._validation import integer_of, set_fields
 from renyi.matrix._strategy import (
     MOST_DENSE,
     PREFIX_SUMS,

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields
+from renyi._search import minimise
 from renyi._training import solve_toeplitz
-from renyi._validation import integer_of, real_of, uses_of
-from renyi.matrix._minimise import minimise
+from renyi._validation import integer_of, real_of, set_fields, uses_of
 from renyi.matrix._strategy import PREFIX_SUMS, Loss, Workload, loss_of, workload_of
 from renyi.matrix._toeplitz import ToeplitzStrategy, root_coefficients
 from renyi.mechanisms.participation import ONCE, Participation, participation_of

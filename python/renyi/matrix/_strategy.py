@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields
 from renyi._training import best_selection
-from renyi._validation import BELOW_ONE, integer_of, number_in, one_of, real_of
+from renyi._validation import BELOW_ONE, integer_of, number_in, one_of, real_of, set_fields
 from renyi.mechanisms.json_form import decode_value, encode_value
 from renyi.mechanisms.participation import (
     ONCE,

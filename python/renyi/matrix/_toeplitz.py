@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields
+from renyi._search import minimise
 from renyi._training import solve_toeplitz, toeplitz_error
-from renyi._validation import integer_of, real_of, uses_of
-from renyi.matrix._minimise import minimise
+from renyi._validation import integer_of, real_of, set_fields, uses_of
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
     LearningRates,

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields, set_integers
-from renyi._validation import uses_of
+from renyi._validation import set_fields, set_integers, uses_of
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
     PrefixSums,

@@ -4,11 +4,18 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._fields import set_fields, set_numbers
 from renyi._rounding import exact_log_above
-from renyi._validation import NON_NEGATIVE, PROBABILITY, integer_of, number_in
+from renyi._validation import (
+    NON_NEGATIVE,
+    PROBABILITY,
+    Adjacency,
+    DirectionName,
+    integer_of,
+    number_in,
+    set_fields,
+    set_numbers,
+)
 from renyi.mechanisms._noise import laplace_pair
 from renyi.mechanisms.algebra import Mechanism
 from renyi.mechanisms.steps import LARGEST_LOSS, NOTHING, REVEALED, SMALLEST_LOSS, pure_curve

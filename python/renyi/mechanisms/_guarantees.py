@@ -11,10 +11,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._fields import set_fields, set_numbers
-from renyi._validation import NON_NEGATIVE, PROBABILITY, Range, number_in, numbers_in, shortest
+from renyi._validation import (
+    NON_NEGATIVE,
+    PROBABILITY,
+    Adjacency,
+    DirectionName,
+    Range,
+    number_in,
+    numbers_in,
+    set_fields,
+    set_numbers,
+    shortest,
+)
 from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError
 from renyi.mechanisms.steps import LARGEST_LOSS, REVEALED, linear_curve
 from renyi.pairs import DominatingPair, ReversedPair

@@ -15,19 +15,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._fields import set_fields, set_numbers
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
     NON_NEGATIVE,
     POSITIVE,
     PROBABILITY,
+    Adjacency,
+    DirectionName,
     Range,
     integer_of,
     number_in,
     numbers_in,
+    set_fields,
+    set_numbers,
     shortest,
 )
 from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError

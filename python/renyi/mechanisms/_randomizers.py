@@ -16,9 +16,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields, set_integers, set_numbers
 from renyi._rounding import exact_log_above
-from renyi._validation import PROBABILITY, Range, numbers_in, uses_of
+from renyi._validation import (
+    PROBABILITY,
+    Range,
+    numbers_in,
+    set_fields,
+    set_integers,
+    set_numbers,
+    uses_of,
+)
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._shuffled_sum import ETA, Reports

@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._engine import (
     AllocationQuestions,
     LossComposition,
@@ -23,8 +22,17 @@ from renyi._engine import (
     SampledSteps,
     wide_brackets,
 )
-from renyi._fields import set_fields
-from renyi._validation import Range, float_above, number_in, real_of, shortest
+from renyi._validation import (
+    DIRECTIONS,
+    Adjacency,
+    DirectionName,
+    Range,
+    float_above,
+    number_in,
+    real_of,
+    set_fields,
+    shortest,
+)
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
     Mechanism,

@@ -8,8 +8,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from renyi._fields import set_fields, set_integers, set_numbers
-from renyi._validation import PROBABILITY, integer_of, shortest
+from renyi._validation import (
+    PROBABILITY,
+    integer_of,
+    set_fields,
+    set_integers,
+    set_numbers,
+    shortest,
+)
 
 
 @dataclass(frozen=True, slots=True)

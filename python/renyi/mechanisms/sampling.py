@@ -12,11 +12,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._fields import set_fields, set_integers, set_numbers
 from renyi._rounding import exact_exp_above, exact_log_above
-from renyi._validation import PROBABILITY, integer_of, uses_of
+from renyi._validation import (
+    PROBABILITY,
+    Adjacency,
+    DirectionName,
+    integer_of,
+    set_fields,
+    set_integers,
+    set_numbers,
+    uses_of,
+)
 from renyi.mechanisms._noise import (
     DiscreteGaussian,
     DiscreteLaplace,

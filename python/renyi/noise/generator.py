@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from renyi._locks import freed_by_fork
-from renyi._states import entries_of, secrets_of
+from renyi._states import entries_of, freed_by_fork, secrets_of
 from renyi._training import ChaCha20
 from renyi._validation import count_of
 

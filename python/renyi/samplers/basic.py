@@ -16,8 +16,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from renyi._locks import freed_by_fork
-from renyi._states import entries_of, with_secrets
+from renyi._states import entries_of, freed_by_fork, with_secrets
 from renyi._training import LARGEST_POPULATION, ChaCha20, order_by_group
 from renyi._validation import count_of, integer_of, probability_of
 from renyi.matrix import BandedToeplitz, CyclicPoisson

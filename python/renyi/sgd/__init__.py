@@ -8,12 +8,11 @@ from renyi.sgd.grid import Grid
 from renyi.sgd.layers import BiasLayer, ConvLayer, EmbeddingLayer, LinearLayer, LoRALayer, NormLayer
 from renyi.sgd.noisy_sums import noisy_clipped_sum
 from renyi.sgd.optimizer import DPSGD
-from renyi.sgd.plan import TrainingPlan
+from renyi.sgd.plan import TrainingPlan, compare_user_sampling
 from renyi.sgd.projected import PNSGD, Ball, Box, LogisticLoss, RidgeLoss
 from renyi.sgd.rules import ClipGroups
 from renyi.sgd.sums import ClippedSum, PrivateDiagnostics
 from renyi.sgd.updates import SGD, Adam, AdamBC, AdamW, Schedule, UpdateRule
-from renyi.sgd.users import compare_user_sampling
 
 __all__ = [
     "DPSGD",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from renyi._refusal import refusal
+from renyi._rounding import refusal
 from renyi._search import largest_count
 from renyi._states import Run, entries_of, with_secrets
 from renyi._validation import FINITE_POSITIVE, count_of, number_in, probability_of

@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import Adjacency
 from renyi._arrays import (
     Array,
     Arrays,
@@ -36,7 +35,7 @@ from renyi._arrays import (
     threads_of,
 )
 from renyi._training import weigh_into
-from renyi._validation import adjacency_of, check_array
+from renyi._validation import Adjacency, adjacency_of, check_array
 from renyi.sgd.rules import (
     Clipping,
     Nonfinite,

@@ -25,10 +25,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from renyi._adjacency import Adjacency
 from renyi._arrays import Array, float_dtype, threads_of
 from renyi._training import sum_spacing
-from renyi._validation import adjacency_of, one_of
+from renyi._validation import Adjacency, adjacency_of, one_of
 from renyi.sgd.layer_norms import Piece, RecordNorms, joint_norms
 from renyi.sgd.layers import Layer, Work, works_of
 from renyi.sgd.rules import (

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from renyi._arrays import Array, check_writeable
-from renyi._fields import set_fields, set_numbers
 from renyi._states import entries_of
 from renyi._strict_json import check_names
 from renyi._validation import (
@@ -24,6 +23,8 @@ from renyi._validation import (
     integer_of,
     number_in,
     real_of,
+    set_fields,
+    set_numbers,
 )
 from renyi.sgd.projected import Domain
 

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from renyi._adjacency import Adjacency
-from renyi._figure import plain_ticks
 from renyi._search import least_argument
 from renyi._validation import (
     BETWEEN,
     FINITE_POSITIVE,
     RATE,
+    Adjacency,
     check_one_missing,
     delta_of,
     epsilon_of,
@@ -37,6 +36,7 @@ from renyi.mechanisms import (
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
+from renyi.plot import plain_ticks
 from renyi.theory.indistinguishability import Guarantee
 from renyi.theory.routes import advanced_route, full_batch_route, moment_bound
 

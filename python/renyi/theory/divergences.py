@@ -30,8 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._fields import set_fields
-from renyi._validation import Range, number_in, numbers_of, one_of
+from renyi._validation import Range, number_in, numbers_of, one_of, set_fields
 from renyi.theory._bregman import (
     Array,
     entropy_excess,

@@ -43,7 +43,6 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._engine import Pass, Schedule, step_divergence
-from renyi._fields import set_fields, set_numbers
 from renyi._search import smallest_argument
 from renyi._validation import (
     PROBABILITY,
@@ -56,6 +55,8 @@ from renyi._validation import (
     numbers_of,
     one_of,
     real_of,
+    set_fields,
+    set_numbers,
     uses_of,
 )
 

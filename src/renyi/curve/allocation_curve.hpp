@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "renyi/fp/bracket.hpp"
-#include "renyi/loss/direction.hpp"
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/operations/operations.hpp"
 #include "renyi/transform/split_sum.hpp"
 
 namespace renyi {

@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "renyi/curve/curve_root.hpp"
-#include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
 #include "renyi/fp/certified.hpp"
-#include "renyi/loss/direction.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {

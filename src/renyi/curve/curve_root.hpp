@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
-#include "renyi/loss/direction.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {

@@ -5,8 +5,8 @@
 
 #include <limits>
 
-#include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
 namespace renyi {

@@ -25,8 +25,8 @@
 
 #include <vector>
 
-#include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/transform/node_sum.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 

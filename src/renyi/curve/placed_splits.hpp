@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "renyi/curve/sorted_steps.hpp"
 #include "renyi/fp/bracket.hpp"
+#include "renyi/pair/composition.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 #include "renyi/transform/split_sum.hpp"
 

@@ -9,10 +9,10 @@
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
-#include "renyi/curve/placed_splits.hpp"
-#include "renyi/curve/inclusion_line.hpp"
 #include "renyi/curve/included_records.hpp"
-#include "renyi/curve/sorted_steps.hpp"
+#include "renyi/curve/inclusion_line.hpp"
+#include "renyi/curve/placed_splits.hpp"
+#include "renyi/pair/composition.hpp"
 
 namespace renyi {
 

@@ -375,12 +375,27 @@ RdpGuarantee guarantee(const RdpQuery& query, const RdpAtOrder& best) noexcept {
     return {best.value, query.convert(best.alpha, lower(best.k), Rounding::down), best.alpha};
 }
 
+// The guarantee at the best order of the continuum. Where the value still falls at the smallest order that the search
+// tries, a smaller one is tried. Towards 1 no value is below that of the divergence of order 1 at the order found; see
+// search_between.
+RdpGuarantee at_best_of_continuum(const RdpQuery& query) noexcept {
+    constexpr double kNextToOne = 1.0 + 0x1p-36;
+    RdpAtOrder best = best_order(query);
+    const bool is_next_to_one = best.alpha - 1.0 < 2.0 * (query.order_at(kLogSmallest) - 1.0);
+    if (!is_next_to_one) return guarantee(query, best);
+    best = smaller(best, query.at(kNextToOne));
+    RdpGuarantee found = guarantee(query, best);
+    const double k = lower(rdp(query.composition, 1.0)) * (best.alpha - 1.0);
+    found.floor = std::min(found.floor, query.convert(best.alpha, k, Rounding::down));
+    return found;
+}
+
 // The guarantee at the best order, if K is finite at one.
 RdpGuarantee at_best(const RdpQuery& query, std::span<const double> orders) noexcept {
     const RdpGuarantee nothing{query.given_delta ? kInfinity : 0.0, query.given_delta ? kInfinity : 0.0,
                                orders.empty() ? 1.0 : orders[0]};
     if (!query.has_orders()) return nothing;
-    if (orders.empty()) return guarantee(query, best_order(query));
+    if (orders.empty()) return at_best_of_continuum(query);
     const auto finite = std::upper_bound(orders.begin(), orders.end(), query.largest);
     if (finite == orders.begin()) return nothing;
     return guarantee(query, best_order(query, {orders.begin(), finite}));

@@ -103,4 +103,15 @@ RdpGuarantee rdp_epsilon(const Composition& composition, double delta, Conversio
 RdpGuarantee rdp_delta(const Composition& composition, double epsilon, Conversion conversion,
                        std::span<const double> orders) noexcept;
 
+// Errors of membership tests that the curve allows (two_points.cpp): type I error a, type II error b.
+// `orders` as for rdp_epsilon. The least b at every a in [0, 1], rounded down, to as many places.
+void type_two_errors(const Composition& composition, std::span<const double> orders, std::span<const double> a,
+                     double* b) noexcept;
+
+// The largest 1 - a - b, rounded up. It is where a = b: with (a, b) and (b, a) their mean is allowed.
+double largest_advantage(const Composition& composition, std::span<const double> orders) noexcept;
+
+// The least rare a + (1 - rare) b, rounded down; 0 <= rare <= 1/2. By symmetry it is where a >= b.
+double least_bayes_risk(const Composition& composition, std::span<const double> orders, double rare) noexcept;
+
 }  // namespace renyi

@@ -1,8 +1,21 @@
+// Errors of membership tests that a Renyi curve allows, by all orders together and in both directions.
+//
+// A test says "present" with probability q = a where the record is absent (type I error a) and p = 1 - b where it is
+// there (type II error b). What it says has at most the divergences of the composition, from either distribution to
+// the other (data processing; Mironov 2017, arXiv 1702.07476, Prop. 9, on two points): at every order o,
+//     f(p, q) = q (p/q)^o + (1-q) ((1-p)/(1-q))^o <= e^K,   K = (o-1) D_o,
+// and f(1-q, 1-p) <= e^K, which is the other direction. Where no loss exceeds L, p <= e^L q and 1-q <= e^L (1-p), too.
+// All these sets are convex; their intersection is symmetric under a <-> b and bounds every test from below.
+//
+// Any order gives a bound, and an error is used only where a constraint is proven to be violated: a poor search makes
+// the bound weaker, never wrong. The continuum of orders is searched by intervals. f grows with the order at a given
+// divergence, and divergences grow with the order: between two orders no error is above that of the higher order at the
+// divergence of the lower one.
 // The unknown is v = log y, in which the constraints rise: y = log((1-a)/b) at a given a, y = log((1-a)/a) where a = b.
 //
 // Rounding: log f's excess over 1 is a sum of a dozen logarithms of at most `size` each, right to 4u of it; the points'
 // x = log p/q is right to 16u relatively, of which log f takes o times as much.
-#include "renyi/curve/two_points.hpp"
+#include "renyi/curve/rdp_guarantee.hpp"
 
 #include <algorithm>
 #include <array>

@@ -11,7 +11,7 @@
 
 #include "renyi/fp/double_double.hpp"
 #include "renyi/fp/lanes.hpp"
-#include "renyi/loss/direction.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 
 namespace renyi {
 

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "renyi/fp/bracket.hpp"
-#include "renyi/loss/direction.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/renyi_curve.hpp"
 
 namespace renyi {

@@ -1,4 +1,4 @@
-#include "renyi/sgd/exact_sums.hpp"
+#include "renyi/sgd/rows.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "renyi/fp/certified.hpp"
-#include "renyi/loss/direction.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/normal.hpp"
 #include "renyi/transform/group_loss.hpp"

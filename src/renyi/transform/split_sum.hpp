@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "renyi/fp/bracket.hpp"
-#include "renyi/loss/direction.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {

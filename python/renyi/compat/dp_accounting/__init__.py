@@ -13,9 +13,9 @@ events go in unchanged, and the guarantees come out certified.
 """
 
 from renyi.compat.dp_accounting import privacy_loss_distribution
-from renyi.compat.dp_accounting._accountants import PLDAccountant, RenyiAccountant
-from renyi.compat.dp_accounting._from_events import from_dp_event
-from renyi.compat.dp_accounting._functions import (
+from renyi.compat.dp_accounting._accountants import (
+    PLDAccountant,
+    RenyiAccountant,
     compute_delta,
     compute_epsilon,
     get_epsilon_gaussian,
@@ -25,7 +25,7 @@ from renyi.compat.dp_accounting._functions import (
     get_smallest_laplace_noise,
     get_smallest_subsampled_gaussian_noise,
 )
-from renyi.compat.dp_accounting._to_events import to_dp_event
+from renyi.compat.dp_accounting._events import from_dp_event, to_dp_event
 
 __all__ = [
     "PLDAccountant",

@@ -24,7 +24,7 @@ from renyi import mechanisms as own
 from renyi._validation import float_above
 from renyi.accountants import PLDAccountant
 from renyi.compat.dp_accounting._accountants import ADJACENCY
-from renyi.compat.dp_accounting._from_events import from_dp_event
+from renyi.compat.dp_accounting._events import from_dp_event
 from renyi.pairs import DiscretePair
 
 __all__ = [

@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "renyi/pair/atoms.hpp"
 #include "renyi/fp/double_double.hpp"
+#include "renyi/pair/atoms.hpp"
 #include "renyi/pair/division.hpp"
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 
 namespace renyi {
 

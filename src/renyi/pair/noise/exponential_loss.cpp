@@ -8,7 +8,7 @@
 
 #include "renyi/pair/division.hpp"
 #include "renyi/pair/moment.hpp"
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 #include "renyi/special/elementary.hpp"
 #include "renyi/special/gauss_legendre.hpp"
 

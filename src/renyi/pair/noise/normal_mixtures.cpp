@@ -17,7 +17,7 @@
 
 #include "renyi/pair/division.hpp"
 #include "renyi/pair/noise/normal_moment.hpp"
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 #include "renyi/special/normal.hpp"
 
 namespace renyi {

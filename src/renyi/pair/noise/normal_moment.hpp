@@ -16,7 +16,7 @@
 
 #include <vector>
 
-#include "renyi/loss/direction.hpp"
+#include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/pair/renyi_curve.hpp"
 
 namespace renyi {

@@ -1,5 +1,5 @@
 // One epoch of random allocation of any pair (A, B): sums of likelihood ratios.
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 
 #include <algorithm>
 #include <cmath>

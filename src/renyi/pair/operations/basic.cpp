@@ -1,4 +1,4 @@
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Independent releases as one pair: laws of losses on a lattice and their convolutions.
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 
 #include <algorithm>
 #include <cmath>

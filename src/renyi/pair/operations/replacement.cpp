@@ -1,4 +1,3 @@
-#include "renyi/pair/operations/replacement.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +6,7 @@
 
 #include "renyi/fp/double_double.hpp"
 #include "renyi/pair/division.hpp"
-#include "renyi/pair/operations/basic.hpp"
+#include "renyi/pair/operations/operations.hpp"
 #include "renyi/special/binomial.hpp"
 
 namespace renyi {
