@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run
+from each import slow
 
 from renyi import (
     Gaussian,
@@ -93,7 +94,7 @@ def test_the_installed_command(start):
 # Machine-readable output is the Python API's numbers, digit for digit.
 
 
-@pytest.mark.parametrize("command", ["epsilon", "report"])
+@pytest.mark.parametrize("command", ["report", *slow("epsilon")])
 def test_a_certificate_outlives_the_reader_of_the_rest(tmp_path, command):
     file, (reader, writer) = tmp_path / "run.json", os.pipe()
     os.close(reader)
