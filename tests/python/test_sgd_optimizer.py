@@ -537,7 +537,6 @@ REFUSED = {
         (of([]), "parameters must be an array or a list of at least one"),
         (of(READ_ONLY), "parameters must be writeable"),
         (of(np.broadcast_to(1.0, 3)), "parameters must be"),
-        (of([WHOLE[:3], WHOLE[2:]]), r"parameters\[1\] must not overlap"),
         (of(WHOLE, plan(noise_multiplier=1e300, max_grad_norm=2.0**96)), "scale must be"),
         (given(accountant=OTHER), "adjacency of the plan"),
         (given(budget=(0.0, DELTA)), "budget epsilon must be a number in"),
