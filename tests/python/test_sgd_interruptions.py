@@ -147,18 +147,6 @@ def test_every_line_of_a_load_may_be_interrupted():
         count += 97 if count < 500 else 3
 
 
-def test_a_load_that_was_interrupted_is_no_branch():
-    state, other = saved(), Run(sampled=False).optimizer
-    optimizer = Run(sampled=False).optimizer
-    optimizer.load_state_dict(state)
-    optimizer.load_state_dict(state)  # the same again, and nothing was released between
-    with pytest.raises(ValueError, match="state must be loaded once"):
-        other.load_state_dict(state)
-    optimizer.step(rows(4))
-    with pytest.raises(ValueError, match="state must hold at least 4 releases"):
-        optimizer.load_state_dict(state)
-
-
 # --- time-outs: the error that whoever tries again has seen
 
 PARTS = {
