@@ -9,6 +9,7 @@ import json
 import math
 from pathlib import Path
 
+import mpmath as mp
 import numpy as np
 import pytest
 from each import slow
@@ -23,7 +24,9 @@ from renyi import (
     RDPAccountant,
     ShuffledBatches,
 )
+from renyi._engine import LossComposition
 from renyi.calibration import calibrate
+from renyi.mechanisms.algebra import AllocatedEpoch
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 
@@ -168,6 +171,49 @@ def test_tails_are_narrow_in_both_directions(noise, steps, delta):
         below, above = accountant.get_delta_bounds(high, direction=direction)
         assert below <= delta
         assert above >= 0.5 * delta
+
+
+@pytest.mark.parametrize(
+    ("noise", "steps", "epsilon"),
+    [(0.05, 1000, 285.0), (0.05, 1000, 750.0), (0.08, 10**5, 125.0), (0.12, 1000, 66.6)],
+)
+def test_little_noise(noise, steps, epsilon):
+    """The ratio is about that of the record's batch; others add as much as Markov allows."""
+    mp.mp.dps = 40
+    c, log_t, share = 1 / mp.mpf(noise), mp.log(steps), mp.mpf("1e-12")
+
+    def single(e):  # the curve of one batch
+        return mp.ncdf(c / 2 - e / c) - mp.exp(e) * mp.ncdf(-c / 2 - e / c)
+
+    rest = steps / (share * steps * mp.exp(epsilon))
+    truth = single(epsilon + log_t), single(epsilon + log_t + mp.log1p(-share)) + rest
+    low, high = epoch(noise, steps).get_delta_bounds(epsilon, direction="remove")
+    assert low <= truth[1]
+    assert high >= truth[0]
+    assert high <= truth[0] * (1.0001 if epsilon < 250.0 else 2.0 * steps**2)
+    # Added: the ratio is at most the largest of all steps, hence small where that is.
+    for e in (0.25 * epsilon, 0.5 * epsilon):
+        below = [mp.ncdf(c / 2 - (e + a) / c) ** steps * -mp.expm1(-a) for a in (0.1, 1.0, 3.0)]
+        assert epoch(noise, steps).get_delta_bounds(e, direction="add")[1] >= max(below)
+
+
+@pytest.mark.parametrize(("noise", "steps"), [(0.08, 1000), (0.25, 1000), (0.3151, 10**5)])
+def test_little_noise_agrees_with_the_law_of_the_ratio(noise, steps):
+    pair = AllocatedEpoch(noise, steps, 1.0).pair_by_law("remove")
+    below, above = LossComposition([(pair, 1)], 1e-3, 2**20).epsilon_bounds(1e-6)
+    low, high = epoch(noise, steps).get_epsilon_bounds(1e-6, direction="remove", rtol=0.5)
+    assert low <= above
+    assert high >= below
+    assert high - low <= 1e-6
+
+
+def test_epochs_of_little_noise_agree_with_the_law_of_the_ratio():
+    for direction in ("remove", "add"):
+        pair = AllocatedEpoch(0.33, 10_000, 1.0).pair_by_law(direction)
+        below, above = LossComposition([(pair, 10)], 1e-3, 2**20).epsilon_bounds(1e-6)
+        low, high = epoch(0.33, 10_000, 10).get_epsilon_bounds(1e-6, direction=direction)
+        assert low <= above
+        assert below <= high <= low * (1.0 + 1e-4)
 
 
 def test_a_million_steps():

@@ -274,7 +274,8 @@ def _noise_within_domain(mechanism: Mechanism) -> float | None:
 def _pair_of_one_pick(mechanism: RandomAllocation, adjacency: Adjacency) -> Pair:
     noise, steps = _noise_within_domain(mechanism.mechanism), mechanism.steps
     # With this much noise almost no mass lies beyond the points; with less the law is narrower.
-    if noise is not None and noise >= (0.25 + 0.03 * math.log10(steps) if steps >= 100 else 0.45):
+    least = 0.45 if steps < 100 else 0.3 if steps <= MOST_STEPS else 0.25 + 0.03 * math.log10(steps)
+    if noise is not None and noise >= least:
         return Pair.allocation(noise, steps)
     if steps > MOST_STEPS:
         raise UnsupportedMechanismError(

@@ -48,18 +48,25 @@ double AllocationCurve::factor(double epsilon, bool reversed) const noexcept {
     return rate_ / t_ * (reversed ? std::exp(epsilon) : 1.0);
 }
 
-// Bounds delta by a single batch: a mean is below one of its terms in convex order, so 1 - rate + rate X replaces r.
-Bracket AllocationCurve::gaussian_delta_at(double epsilon, bool reversed) const noexcept {
-    const double slack = 1e-12;
-    if (!reversed) {
-        const double moved = std::log1p(std::expm1(epsilon) / rate_) * (1.0 - slack);
-        return {0.0, std::min(rate_ * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
-    }
-    // delta grows with `left`, which cancels: a rounding of each factor, of the product and two of the exponential.
-    const double left = 1.0 - std::exp(epsilon) * (1.0 - rate_) + 8.0 * kUnitRoundoff;
-    if (!(left > 1e-6)) return {0.0, 1.0};
-    const double moved = (std::log(rate_ / left) + epsilon) * (1.0 - slack) - slack;
-    return {0.0, std::min(left * gaussian_delta_bounds(1.0 / sigma_, moved).upper * (1.0 + slack), 1.0)};
+// Bounds delta in closed form. A mean of t ratios is below one of them in convex order, and above a t-th of each:
+//     remove   delta_1(eps + log t) <= delta(eps) <= delta_1(eps), delta_1 the curve of a single batch,
+//     add      delta(eps) <= delta_1(eps), delta(eps) <= P(r < e^-eps) <= P(X < t e^-eps)^t.
+Bracket AllocationCurve::simple_delta(double epsilon, Direction direction) const noexcept {
+    const SingleStep batch{rate_, sigma_, direction};
+    const double upper = single_step_delta_bounds(batch, epsilon).upper, slack = 1e-12;
+    if (direction == Direction::remove)
+        return {single_step_delta_bounds(batch, (epsilon + std::log(t_)) * (1.0 + slack)).lower, upper};
+    const double c = 1.0 / sigma_, apart = (std::log(t_) - epsilon) * sigma_;
+    const double z = apart + 0.5 * c + slack * (std::fabs(apart) + epsilon * sigma_ + c);
+    const double all = std::exp(t_ * std::log1p(-upper_tail(z).value * (1.0 - slack)));
+    return {0.0, std::max(std::min(upper, all * (1.0 + slack)), 5e-324)};
+}
+
+// The same for epsilon.
+Bracket AllocationCurve::simple_epsilon(double delta, Direction direction) const noexcept {
+    const Bracket batch = single_step_epsilon({rate_, sigma_, direction}, delta);
+    const double lower = direction == Direction::remove ? batch.lower - std::log(t_) * raised(kManyRoundings) : 0.0;
+    return {std::max(lower, 0.0) * lowered(2), std::max(batch.upper, 0.0)};
 }
 
 // Estimates log E[(S - x)_+] by a normal sum or one large term, and the light tail by Chernoff; right to a few nats.
@@ -153,8 +160,8 @@ Bracket AllocationCurve::enclosed_delta(double epsilon, Direction direction, dou
     const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
     // -S < t: beyond t the mass is 0.
     if (reversed && x * (1.0 - kRounding) >= t_) return {0.0, 0.0};
-    const Bracket simple = gaussian_delta_at(epsilon, reversed);
-    if (!(epsilon < kLargestEpsilon)) return simple;
+    const Bracket simple = simple_delta(epsilon, direction);
+    if (!(epsilon < kLargestEpsilon) || simple.upper - simple.lower <= absolute) return simple;
     // The threshold is right to a few u: each end is taken at the threshold that is worse for it.
     const double enough = std::max(absolute, kUnderflow) / f;
     const SplitSum::Value at = excess(x * (1.0 - kRounding), reversed, kWidth, enough);
@@ -181,13 +188,15 @@ double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
 Bracket AllocationCurve::epsilon(double target, Direction direction, double known) {
     const bool reversed = direction == Direction::add;
     if (target >= 1.0) return {0.0, 0.0};
-    double low = 0.0, high = reversed && rate_ < 1.0 ? -std::log1p(-rate_) : kInfinity;
+    double high = reversed && rate_ < 1.0 ? -std::log1p(-rate_) : kInfinity;
     if (!(target > 0.0)) return {high, high * (1.0 + 4.0 * kUnitRoundoff)};
     if (known > 0.0 && delta(known, direction, target).upper <= target) return {0.0, known};
-    double epsilon = guess_epsilon(target, reversed), slope = -1.0, width = kFirstWidth;
+    Bracket proven = simple_epsilon(target, direction);
+    if (!(proven.lower < kLargestEpsilon)) return proven;
+    double low = proven.lower, epsilon = std::max(guess_epsilon(target, reversed), low);
+    double slope = -1.0, width = kFirstWidth;
     const bool near_zero = epsilon < kNearZero;
     if (near_zero && delta(0.0, direction).upper <= target) return {0.0, 0.0};
-    Bracket proven{low, high};
     for (int turn = 0; turn < kMostTurns; ++turn) {
         const double x = threshold(epsilon, reversed), f = factor(epsilon, reversed);
         const SplitSum::Value v = excess(x, reversed, width, 0.0);
@@ -205,8 +214,10 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
         } else if (v.upper * f * (1.0 + error) < target) {
             high = epsilon;
             if (is_near) proven.upper = std::min(proven.upper, epsilon + off);
-        } else if (width == kWidth) {
-            (value > target ? low : high) = epsilon;
+        } else if (narrow(v, kWide, 0.0)) {  // nearer by a sum that is placed here, if by any
+            if (width == kWidth) break;
+            width = kWidth;
+            continue;
         }
         if (!narrow(v, kWide, 0.0) && turn > kMostWide) break;
         const double residual = value > 0.0 ? std::log(value / target) : -kInfinity;
@@ -220,12 +231,6 @@ Bracket AllocationCurve::epsilon(double target, Direction direction, double know
         if (!(epsilon < kLargestEpsilon)) break;
     }
     if (!near_zero && epsilon < kNearZero && delta(0.0, direction).upper <= target) return {0.0, 0.0};
-    // The curve is below that of the Gaussian mechanism at the same rate; for add, by joint convexity, at the same
-    // epsilon.
-    const double most = std::min(target / rate_ * (1.0 - kRounding), 1.0);
-    const double whole = std::max(gaussian_epsilon(1.0 / sigma_, most).upper, 0.0);
-    const double sampled = reversed ? whole : std::log1p(rate_ * std::expm1(whole)) * raised(kManyRoundings);
-    proven.upper = std::min({proven.upper, sampled, whole});
     if (!(epsilon < kLargestEpsilon)) return proven;
     const Bracket here = delta(epsilon, direction);
     if (!is_narrow(here, kWide)) return proven;

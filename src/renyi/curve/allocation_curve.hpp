@@ -21,8 +21,8 @@ namespace renyi {
 // others 2024, arXiv 2412.16802. Gaussian noise attains it.
 //
 // Split sums (transform/split_sum.hpp) enclose both expectations; a sum placed for one question serves neighbouring
-// ones. A wide bracket is intersected with that of the other direction, by E[(S)_+] - E[(-S)_+] = E[S], and with the
-// curve of the Gaussian mechanism: the mean of t ratios is below one of them in convex order.
+// ones. A wide bracket is intersected with that of the other direction, by E[(S)_+] - E[(-S)_+] = E[S], and with bounds
+// in closed form.
 class AllocationCurve {
 public:
     // sigma >= 1e-4, 1 <= batches <= 1e9, 0 < rate <= 1.
@@ -52,7 +52,8 @@ private:
 
     double threshold(double epsilon, bool reversed) const noexcept;
     double factor(double epsilon, bool reversed) const noexcept;
-    Bracket gaussian_delta_at(double epsilon, bool reversed) const noexcept;
+    Bracket simple_delta(double epsilon, Direction direction) const noexcept;
+    Bracket simple_epsilon(double delta, Direction direction) const noexcept;
     double guess_log_excess(double x, bool reversed) const;
     double guess_epsilon(double delta, bool reversed) const;
     SplitSum::Value nearest_excess(double x, bool reversed) const;

@@ -145,10 +145,11 @@ bool SplitSum::place(double epsilon, double log_delta) {
 
 // Lowers every level once. The tail of a window at no loss is e^{-steep^2/2} of all mass: small against delta, from
 // where the law rises steeply towards no loss. In `add` the tail is small against the mass of one jump, so that nodes
-// need not reach there.
+// need not reach there. Of ratios log_delta_ is that of an excess, a mass times about the level.
 void SplitSum::lower_levels(std::vector<SplitStep>& steps, std::vector<double>& outer, double ratio) const {
     const double jumps = pair_ == SampledPair::add ? kAddDepth + 2.0 * std::log(count_) : 0.0;
-    const double steep = std::sqrt(2.0 * (kInnerDepth + jumps - log_delta_));
+    const double unit = pair_ == SampledPair::ratio ? std::max(std::log(outer.front()), 0.0) : 0.0;
+    const double steep = std::sqrt(2.0 * (kInnerDepth + jumps + unit - log_delta_));
     for (std::size_t i = 0; i < steps.size(); ++i) {
         SplitStep& s = steps[i];
         outer[i] /= ratio;

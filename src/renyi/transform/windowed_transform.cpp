@@ -44,15 +44,16 @@ TransformErrors centre(const NodeArrays& nodes, std::size_t n, const Centre& at,
     return {total(quadratic), total(linear), total(constant), total(moved)};
 }
 
-// sum weight d^m/m! for m = 2 ... kMoments + 1.
+// sum weight (unit d)^m/m! for m = 2 ... kMoments + 1.
 RENYI_MULTIVERSION
-void sum_moments(const double* weight, const double* d, std::size_t n, double* moments) noexcept {
+void sum_moments(const double* weight, const double* d, std::size_t n, double unit, double* moments) noexcept {
     double sum[kMoments][kLanes] = {};
     for (std::size_t block = 0; block < n; block += kLanes) {
         for (int i = 0; i < kLanes; ++i) {
-            double power = weight[block + i] * d[block + i];
+            const double t = unit * d[block + i];
+            double power = weight[block + i] * t;
             for (int m = 0; m < kMoments; ++m) {
-                power *= d[block + i] * (1.0 / (m + 2));
+                power *= t * (1.0 / (m + 2));
                 sum[m][i] += power;
             }
         }
@@ -183,18 +184,20 @@ void WindowedTransform::separate(const std::vector<double>& weight, const std::v
     moving_mass_ = sum_of(moving_weight_);
     still_mean_ = windowed::first_moment(still_weight.data(), still.data(), still.size());
     moving_mean_ = windowed::first_moment(moving_weight_.data(), moving_.data(), moving_.size());
-    windowed::sum_moments(still_weight.data(), still.data(), still.size(), moments_);
+    unit_ = std::ldexp(1.0, std::ilogb(last));  // losses may be so large that their powers overflow
+    windowed::sum_moments(still_weight.data(), still.data(), still.size(), unit_, moments_);
 }
 
 // sum over the still nodes of e^{i t} - 1 - i t.
 void WindowedTransform::add_still(double y, double& re, double& im) const noexcept {
+    const double turn = y / unit_;
     double even = 0.0, odd = 0.0;
     for (int m = kMoments - 2; m >= 0; m -= 2) {
-        even = moments_[m] - y * y * even;
-        odd = moments_[m + 1] - y * y * odd;
+        even = moments_[m] - turn * turn * even;
+        odd = moments_[m + 1] - turn * turn * odd;
     }
-    re -= y * y * even;
-    im -= y * y * y * odd;
+    re -= turn * turn * even;
+    im -= turn * turn * turn * odd;
 }
 
 // sum over the moving nodes of e^{i t} - 1.

@@ -40,7 +40,7 @@ private:
     std::unique_ptr<double[]> row_cosine_, row_sine_;  // cos - 1 and sin of j step d, a row for each j
     double row_re_[kLanes], row_im_[kLanes];           // their weighted sums
     mutable std::vector<double> block_cosine_, block_sine_;
-    double moments_[kMoments];
+    double unit_, moments_[kMoments];                  // of the Taylor series, in which losses count in 1/unit
     double quadratic_ = 0.0, linear_ = 0.0, constant_ = 0.0, moved_ = 0.0;  // coefficients of the errors
     double still_mass_ = 0.0, still_mean_ = 0.0, additions_ = 0.0;
     double moving_mass_ = 0.0, moving_mean_ = 0.0, moving_absolute_ = 0.0;  // weight, E d and E |d|
