@@ -67,7 +67,6 @@ with atheris.instrument_imports(include=["renyi"]) if atheris else contextlib.nu
     from renyi.release import Release, Releases
     from renyi.samplers import (
         BallsInBinsSampler,
-        CyclicPoissonSampler,
         FixedOrderSampler,
         FixedSizeSampler,
         PoissonSampler,
@@ -178,7 +177,7 @@ def samplers():
     yield ShuffledSampler(100, 10, generator=source())
     yield BallsInBinsSampler(100, 4, generator=source())
     yield BallsInBinsSampler(100, 4)  # whose bins go on in one place only
-    yield CyclicPoissonSampler(100, 0.2, 4, generator=source())
+    yield PoissonSampler(100, 0.2, cycle_length=4, generator=source())
     yield FixedOrderSampler(100, 10)
 
 

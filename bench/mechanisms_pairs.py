@@ -21,7 +21,7 @@ from renyi import (
     RandomizedResponse,
     TruncatedPoissonSampled,
 )
-from renyi._validation import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.mechanisms import Mechanism
 
 DELTA = 1e-6

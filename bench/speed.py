@@ -36,7 +36,7 @@ from timing import (
 
 import renyi
 from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
-from renyi._validation import Conversion
+from renyi._adjacency import Conversion
 
 OUTPUT = Path(__file__).parent / "results" / "speed.md"
 

@@ -14,7 +14,7 @@ import numpy as np
 from peers import Peer, Training, quiet
 
 from renyi import Gaussian, PoissonSampled, RDPAccountant, special
-from renyi._validation import Conversion
+from renyi._adjacency import Conversion
 
 DELTA = 1e-5
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.sgd import ClippedSum, LinearLayer, ghost_clip_and_sum
 
 __all__ = ["CLASSIFIERS", "Classifier", "LogisticRegression", "TwoLayerNetwork"]

@@ -1,4 +1,4 @@
-"""What the programs have in common: options, errors in one line, and a cluster of Dask."""
+"""What the programs have in common: options, errors in one line, figures, a cluster of Dask."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from renyi._validation import integer_of
+from renyi.plot import FORMATS
 
-__all__ = ["cluster", "program"]
+__all__ = ["cluster", "figure_for", "program"]
 
 Main = Callable[..., int]
 
@@ -92,3 +94,20 @@ def numbers_of(text: str, flag: str, kind: type, low: float, high: float, said: 
     if not found or not all(low <= number <= high for number in found):
         raise ValueError(f"{flag} must be {said} with commas, got {text!r}")
     return found
+
+
+def figure_for(file: str | None, size: tuple[float, float] = (7.0, 4.2)) -> Any:
+    """Return a matplotlib figure, or None without a file."""
+    if file is None:
+        return None
+    if Path(file).suffix not in FORMATS:
+        raise ValueError(f"--plot must be a file name ending in {', '.join(FORMATS)}, got {file!r}")
+    if not Path(file).parent.is_dir():
+        raise ValueError(f"--plot must be in a directory that exists, got {file!r}")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError(
+            "--plot needs matplotlib, which is not installed: python -m pip install matplotlib"
+        ) from None
+    return Figure(figsize=size, layout="constrained")

@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from examples._program import program
+from examples._program import figure_for, program
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_down, round_up
 from renyi._validation import decimal_of, integer_of
 from renyi.accountants import PLDAccountant
 from renyi.audit import ManyRuns, plot_attack
-from renyi.plot import figure_for
 from renyi.sgd import DPSGD, SGD, QuantileClipNorm, TrainingPlan
 
 __all__ = ["Audit", "audit", "main", "scores"]

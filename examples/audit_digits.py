@@ -19,14 +19,13 @@ import numpy as np
 import numpy.typing as npt
 from examples._classifiers import LogisticRegression
 from examples._data import digits
-from examples._program import program
+from examples._program import figure_for, program
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_down, round_up
 from renyi._validation import FINITE_POSITIVE, decimal_of, integer_of, number_in
 from renyi.audit import OneRun, draw_canaries, plot_power
-from renyi.plot import figure_for
 from renyi.sgd import DPSGD, SGD, TrainingPlan, ghost_clip_and_sum
 
 __all__ = ["Audited", "main", "train"]

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 
 from examples._classifiers import CLASSIFIERS, Classifier
 from examples._data import Split, digits
-from examples._program import program
+from examples._program import figure_for, program
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
 from renyi.accountants import PLDAccountant
-from renyi.plot import figure_for
 from renyi.sgd import DPSGD, SGD, TrainingPlan
 
 __all__ = ["Run", "main", "train"]

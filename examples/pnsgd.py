@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from examples._data import bundled
-from examples._program import numbers_of, program
+from examples._program import figure_for, numbers_of, program
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
 from renyi._validation import decimal_of
-from renyi.plot import figure_for
 from renyi.sgd import PNSGD, Ball, LogisticLoss
 from renyi.sgd.projected import PNSGDRun
 from renyi.theory.iteration import DecayingNoise

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import Conversion
+from renyi._adjacency import Conversion
 
 __pyx_capi__: dict[str, object]  # the functions of cython_special.pxd
 

@@ -1,46 +1,21 @@
 """Checks of arguments: every message names the argument, what is allowed and what was given.
 
-Also the names of neighbouring relations, directions and conversions, and frozen fields that are
-checked while they are set.
+Frozen fields are checked while they are set, too.
 """
 
 import math
 import operator
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Adjacency = Literal["add_remove", "replace_one", "zero_out"]
-ADJACENCIES: tuple[Adjacency, ...] = get_args(Adjacency)
-
-DirectionName = Literal["remove", "add"]
-DIRECTIONS: tuple[DirectionName, ...] = get_args(DirectionName)
-
-Conversion = Literal["optimal", "balle", "asoodeh", "mironov"]
-CONVERSIONS: tuple[Conversion, ...] = get_args(Conversion)
-
-LARGEST_COUNT = 10**9
-"""The most equal uses of a mechanism; the error bounds of the curves hold up to it."""
-
-Choice = TypeVar("Choice")
-
-
-def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
-    """Return one of the known words, or whole numbers."""
-    if not isinstance(value, str | int) or value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
-    return cast(Choice, value)
-
-
-def adjacency_of(value: Any) -> Adjacency:
-    """Return a known neighbouring relation."""
-    return value if value in ADJACENCIES else one_of(value, "adjacency", ADJACENCIES)
+from renyi._adjacency import LARGEST_COUNT
 
 
 def real_of(value: Any, name: str, allowed: str) -> float:

@@ -23,7 +23,7 @@ try:
 except ImportError:  # the error is raised when a certificate is made or checked
     ctx = None  # type: ignore[assignment]
 
-__all__ = ["Rejected", "Verdict", "check_text", "digest", "main"]
+__all__ = ["Rejected", "check_text", "digest"]
 
 SCHEMA = "renyi-certificate-1"
 LARGEST_FILE = 2**24  # bytes

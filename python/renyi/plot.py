@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -256,23 +255,6 @@ def axes_for(ax: Axes | None) -> Axes:
 
 FIGURE_SIZE = (6.4, 4.6)  # inches
 NEEDED = "figures need matplotlib: python -m pip install matplotlib"
-
-
-def figure_for(file: str | None, size: tuple[float, float] = (7.0, 4.2)) -> Any:
-    """Return a matplotlib figure, or None without a file."""
-    if file is None:
-        return None
-    if Path(file).suffix not in FORMATS:
-        raise ValueError(f"--plot must be a file name ending in {', '.join(FORMATS)}, got {file!r}")
-    if not Path(file).parent.is_dir():
-        raise ValueError(f"--plot must be in a directory that exists, got {file!r}")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError(
-            "--plot needs matplotlib, which is not installed: python -m pip install matplotlib"
-        ) from None
-    return Figure(figsize=size, layout="constrained")
 
 
 def plain_ticks(*axes: Any) -> None:

@@ -32,7 +32,6 @@ __all__ = [
     "TradeOff",
     "beta_from_epsilon_delta",
     "central_limit",
-    "compose_mu",
     "membership_posterior",
 ]
 __dir__ = __all__.copy

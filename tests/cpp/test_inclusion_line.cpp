@@ -83,7 +83,7 @@ Real change(const InclusionOverlap& s, Real t) {
 void compare_overlaps(SampledPair pair) {
     std::mt19937_64 random(1);
     std::uniform_real_distribution<double> unit(0.0, 1.0);
-    for (int i = 0; i < check::cases(24); ++i) {
+    for (int i = 0; i < check::cases(12); ++i) {
         const double sigma = std::exp(std::log(0.06) + unit(random) * std::log(8.0)),
                      q = std::exp(-14.0 * unit(random) - 0.1);
         InclusionOverlap s({q, sigma, std::exp(20.0 * unit(random))}, pair);

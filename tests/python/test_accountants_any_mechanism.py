@@ -281,7 +281,7 @@ BOTH = [
     MatrixMechanism(Tree(30), 4.0) * 2 + PureDP(0.1),
     Laplace(2.0) + Gaussian(3.0) * 2 + RandomizedResponse(0.6),
     Gumbel(3.0) * 3,
-    *(PoissonSampled(noise, 0.1) * 10 for noise in (Skellam(20.0, 2), Staircase(1.0, 0.375))),
+    *(PoissonSampled(noise, 0.1) * 3 for noise in (Skellam(20.0, 2), Staircase(1.0, 0.375))),
     PrivacyLoss(MechanismPair(Laplace(0.8))) * 2,
     PrivacyLoss(pairs.StudentTPair(3.0, 2.0)) * 3,
     PoissonSampled(PrivacyLoss(pairs.DiscretePair((0.6, 0.3, 0.1), (0.2, 0.3, 0.5))), 0.3) * 5,

@@ -97,8 +97,7 @@ def test_rational_losses_are_rounded_once(accountant, parts, loss):
     "mechanism",
     [
         FixedSizeSampled(Laplace(2.0), 10, 1000),
-        RandomAllocation(Laplace(2.0), 4),
-        *slow(PoissonSampled(RandomizedResponse(0.8), 0.1)),
+        *slow(RandomAllocation(Laplace(2.0), 4), PoissonSampled(RandomizedResponse(0.8), 0.1)),
         PoissonSampled(Exponential(0.5), 0.1),
         RepeatAndSelect(Laplace(2.0), 3.0, 1.0),
         ApproxDP(1.0, 0.0),

@@ -122,10 +122,10 @@ CASES = [
     (ShuffledBatches(Gaussian(1.0), 100), "zero_out"),
     (FixedSizeSampled(Laplace(2.0), 10, 1000), "replace_one"),
     *slow((TruncatedPoissonSampled(Gaussian(2.0), 0.01, 120, 10_000), "add_remove")),
-    (RepeatAndSelect(Laplace(9.0), 3, 1), "add_remove"),
-    (MatrixMechanism(BandedToeplitz(100, [1.0, 0.5]), 4.0, FixedEpochs(50)), "zero_out"),
+    *slow((RepeatAndSelect(Laplace(9.0), 3, 1), "add_remove")),
+    *slow((MatrixMechanism(BandedToeplitz(100, [1.0, 0.5]), 4.0, FixedEpochs(50)), "zero_out")),
     (MatrixMechanism(BandedToeplitz(100, [1.0, 0.5]), 4.0, CyclicPoisson(0.1, 2)), "add_remove"),
-    (MatrixMechanism(Tree(100), 8.0), "zero_out"),
+    *slow((MatrixMechanism(Tree(100), 8.0), "zero_out")),
 ]
 
 

@@ -313,7 +313,7 @@ def assert_nothing_false_is_accepted(certificates, count, seed):
 
 
 def test_mutations(certificates):
-    assert_nothing_false_is_accepted(certificates, 40, 1)
+    assert_nothing_false_is_accepted(certificates, 20, 1)
 
 
 @pytest.mark.slow
@@ -335,7 +335,7 @@ def test_what_a_sum_leaves_out_is_counted():
     made = certified("training")
     low, high = (float.fromhex(made["claim"][name]) for name in ("delta_lower", "delta"))
     for wider in (1.0, 4.0):
-        for nodes in (2, 5, 13):
+        for nodes in (2, 13):
             for claim in ((low * (1 - 1e-6), 0.0), (1.0, high * (1 + 1e-6))):
                 data = json.loads(json.dumps(made))
                 line = data["proofs"][0]
@@ -487,18 +487,10 @@ def test_what_cannot_be_read_is_bad_input(tmp_path, capsys):
     assert "FILE must be readable, got" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "training",
-        pytest.param("training and Gaussian", marks=pytest.mark.slow),
-        pytest.param("few steps", marks=pytest.mark.slow),
-    ],
-)
-def test_a_second_checker_accepts_the_same_files(name):
-    text = json.dumps(certified(name))
-    assert SECOND.accepts(text, 1.0 + 1e-6)
-    assert not SECOND.accepts(text, 1.0 - 1e-6)
+@pytest.mark.parametrize("part", [1e-6, *slow(-1e-6)])
+@pytest.mark.parametrize("name", ["training", *slow("training and Gaussian", "few steps")])
+def test_a_second_checker_accepts_the_same_files(name, part):
+    assert SECOND.accepts(json.dumps(certified(name)), 1.0 + part) == (part > 0.0)
 
 
 def test_the_published_schema(certificates):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from command_line import run
+from each import slow
 
 from renyi import (
     Gaussian,
@@ -93,7 +94,7 @@ def test_the_installed_command(start):
 # Machine-readable output is the Python API's numbers, digit for digit.
 
 
-@pytest.mark.parametrize("command", ["epsilon", "report"])
+@pytest.mark.parametrize("command", ["report", *slow("epsilon")])
 def test_a_certificate_outlives_the_reader_of_the_rest(tmp_path, command):
     file, (reader, writer) = tmp_path / "run.json", os.pipe()
     os.close(reader)
@@ -325,7 +326,6 @@ REPLACED = ["--adjacency", "replace_one"]
         (["epsilon", *RUN, "--delta", "1e-400"], ["--delta", "between 0 and 1"]),
         (["epsilon", *RUN, "--delta", "1e-99999999999"], ["--delta", "between 0 and 1"]),
         (["epsilon", *RUN, "--delta", ""], ["--delta", "between 0 and 1"]),
-        (["epsilon", *RUN, "--delta"], ["--delta", "between 0 and 1"]),
         (["epsilon", *RUN], ["--delta", "required", "between 0 and 1"]),
         ([*E, "--noise-multiplier", "0"], ["--noise-multiplier", "> 0"]),
         ([*E, "--noise-multiplier", "inf"], ["--noise-multiplier", "> 0"]),
@@ -334,7 +334,6 @@ REPLACED = ["--adjacency", "replace_one"]
         ([*E, "--steps", "1.5"], ["--steps", "whole number"]),
         ([*E, "--steps", "9:1:1"], ["--steps", "range"]),
         ([*E, "--steps", "1:9"], ["--steps", "start:stop:step"]),
-        ([*E, "--steps", "1:9:0"], ["--steps", "> 0"]),
         ([*E, "--steps", "1:1e9:1"], ["--steps", "1,000,000"]),
         ([*E[:5], "--steps", "1:2000:1", "--delta", "0.1:0.9:0.001"], ["1,000,000"]),
         ([*E, "--orders", "1"], ["--orders", "> 1"]),
@@ -373,7 +372,6 @@ REPLACED = ["--adjacency", "replace_one"]
         (["rdp", *RUN, "--orders", "1e7"], ["--orders", "1e6"]),
         (["verify", "--order", "2"], ["--sample-rate", "required"]),
         (["verify", "--random", "2", "--order", "2"], ["--random", "--order"]),
-        (["verify", "--seed", "2"], ["--seed", "--random"]),
         (["curve", *RUN[2:]], ["--noise-multiplier", "required"]),
         ([*C, "--alpha", "0.1"], ["--alpha", "--tradeoff"]),
         ([*C, "--tradeoff", "--alpha", "1"], ["--alpha", "between 0 and 1"]),

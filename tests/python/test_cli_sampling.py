@@ -200,11 +200,9 @@ def test_samplings_side_by_side(capsys, tmp_path):
         assert low <= row["epsilon"]
     assert found["balls_in_bins"]["epsilon"] < found["poisson"]["epsilon"]
     assert found["shuffled"]["epsilon_lower"] > 2.0 * found["poisson"]["epsilon"]
-    _, out, _ = run(capsys, *common)
-    assert "balls in bins" in out
     pytest.importorskip("matplotlib")
     file = tmp_path / "samplings.svg"
-    _, out, _ = run(capsys, *common, "--plot", file)
+    run(capsys, *common, "--plot", file)
     assert file.stat().st_size > 1000
 
 

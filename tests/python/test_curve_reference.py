@@ -233,7 +233,7 @@ def sampled_points(count, seed):
 
 def test_one_sampled_step_is_enclosed():
     narrow = []
-    for side, q, sigma, epsilon in sampled_points(150, 2):
+    for side, q, sigma, epsilon in sampled_points(80, 2):
         name = f"sampled_gaussian_delta_{side}"
         exact = reference.sampled_gaussian_delta(q, sigma, epsilon, side, DIGITS)
         lower, upper = encloses(name, (q, sigma, epsilon), exact)
@@ -255,7 +255,7 @@ def test_epsilon_and_mu_are_enclosed():
 
 def test_epsilon_of_one_step_is_enclosed():
     rng = random.Random(4)
-    for _ in range(30):
+    for _ in range(15):
         q, sigma = 10 ** rng.uniform(-6, 0), 10 ** rng.uniform(-1, 2)
         delta = rng.choice((10 ** rng.uniform(-100, 0), rng.random(), q * rng.random()))
         for side in ("remove", "add"):
@@ -269,7 +269,7 @@ def test_epsilon_of_one_step_is_enclosed():
 
 def test_tradeoff_is_enclosed():
     rng = random.Random(5)
-    for _ in range(10):
+    for _ in range(5):
         x = rng.uniform(-7, 36)
         mu, alpha = max(x + rng.uniform(-7, 36), 1e-6), 0.5 * math.erfc(x / math.sqrt(2))
         if alpha < 1.0:
@@ -357,15 +357,15 @@ def excess(value, point):
     return ((value - point.hi) - point.lo) / point.hi
 
 
-@pytest.mark.parametrize("every", [9, *slow(1)])
+@pytest.mark.parametrize("chosen", [slice(2, None, 9), *slow(slice(None))], ids=["some", "all"])
 @pytest.mark.parametrize(
     ("kind", "direction"), sorted({(point.kind, point.direction) for point in FEW})
 )
-def test_the_truth_lies_inside_and_no_answer_is_below_it(kind, direction, every):
+def test_the_truth_lies_inside_and_no_answer_is_below_it(kind, direction, chosen):
     """At a delta above the true one epsilon is no larger than stored; below it, no smaller."""
     family = [p for p in FEW if (p.kind, p.direction) == (kind, direction)]
     listed = kind == "listed"  # all of them, where answers were once wide
-    for point in family if listed else family[::every]:
+    for point in family if listed else family[chosen]:
         ledger, only = accountant(point)
         lower, upper = ledger.get_delta_bounds(point.epsilon, **only)
         assert excess(lower, point) <= point.error, name(point)
@@ -381,7 +381,7 @@ def test_the_truth_lies_inside_and_no_answer_is_below_it(kind, direction, every)
         assert ledger.get_epsilon(below, **only) >= point.epsilon, name(point)
 
 
-@pytest.mark.parametrize("kind", ["few", "replace", *slow("listed", "mixed")])
+@pytest.mark.parametrize("kind", ["few", *slow("replace", "listed", "mixed")])
 def test_the_table_is_what_its_script_makes(kind):
     """One point of each kind again, on panels of its own."""
     oracle = importlib.import_module("few_steps")

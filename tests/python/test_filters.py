@@ -111,7 +111,7 @@ class TestFilter:
             max_size=12,
         ),
     )
-    @settings(max_examples=40)
+    @settings(max_examples=20)
     def test_it_never_takes_more_than_accounting_allows(self, epsilon, exponent, offers):
         delta = 10.0**exponent
         budget, taken = PrivacyFilter(epsilon, delta), []

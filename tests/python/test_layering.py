@@ -33,7 +33,7 @@ HEAVY = {"mpmath", "tqdm", "argparse", "matplotlib", "renyi.reference", "renyi.c
 
 # Packages and modules of renyi, lowest first: each may use those below it, none beside it.
 FLOORS = (
-    {"_build", "_progress", "_strict_json", "check"},
+    {"_adjacency", "_build", "_progress", "_strict_json", "check"},
     {"_build_info", "_search", "_states", "_validation"},
     {"_arrays", "_rounding", "cython_special", "special", "pairs"},
     {"noise"},

@@ -161,6 +161,7 @@ def test_noise_and_entries_of_any_size_hide_as_much(size):
 
 SETTING = {"population": 1280, "batch_size": 10, "steps": 256}
 SIZES = ["--batch-size", "10", "--dataset-size", "1280", "--steps", "256"]
+EIGHT_STEPS = {"population": 40, "batch_size": 10, "steps": 8}
 
 
 # Each several times below.
@@ -235,6 +236,18 @@ def test_the_command_takes_bands_in_fixed_order(capsys):
     found = json.loads(capsys.readouterr().out)["results"][0]
     row = priced("", BandedToeplitz.optimal(256, 8), FixedEpochs(128), 2.0, 1e-5)
     assert found["noise_multiplier"] == row.noise_multiplier
+
+
+def test_the_first_of_all_is_never_worse_than_one_of_them():
+    rows = strategies_of(2.0, 1e-5, **EIGHT_STEPS)
+    assert [row.error for row in rows] == sorted(row.error for row in rows)
+    assert rows[0].error <= min(row.error for row in choose_bands(2.0, 1e-5, **EIGHT_STEPS))
+    names = {row.name for row in rows}
+    assert {"independent, sampled", "independent, fixed order", "tree, fixed order"} <= names
+    for row in rows:
+        run = MatrixMechanism(row.strategy, row.noise_multiplier, row.participation)
+        found = PLDAccountant(adjacency="zero_out").compose(run).get_epsilon(1e-5)
+        assert 2.0 * (1.0 - 1e-4) < found <= 2.0
 
 
 def test_the_command_compares(capsys, tmp_path, monkeypatch):

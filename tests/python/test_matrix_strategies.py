@@ -16,14 +16,12 @@ from renyi.matrix import (
     CyclicPoisson,
     Dense,
     FixedEpochs,
-    LearningRates,
     MinSeparation,
-    Momentum,
-    PrefixSums,
     SinglePass,
     SquareRoot,
     Strategy,
     Tree,
+    Workload,
 )
 
 EVERY = [
@@ -172,7 +170,7 @@ def test_losses_are_those_of_the_matrix(strategy, kind):
 @pytest.mark.parametrize("strategy", EVERY, ids=repr)
 def test_errors_of_every_workload(strategy):
     rates = np.linspace(1.0, 0.1, 12)
-    for workload in (PrefixSums(), Momentum(0.9), LearningRates(rates, 0.5)):
+    for workload in (Workload(), Workload(beta=0.9), Workload(rates, 0.5)):
         b = workload.matrix(12) @ np.linalg.inv(strategy.matrix())
         assert np.allclose(strategy.errors(workload), (b * b).sum(axis=1), rtol=1e-10)
 
@@ -185,12 +183,12 @@ def test_workloads_are_the_iterates_of_sgd():
         velocity = 0.7 * velocity + gradient
         place += rate * velocity
         places.append(place)
-    assert np.allclose(LearningRates(rates, 0.7).matrix(12) @ gradients, places)
-    assert np.allclose(Momentum(0.7).matrix(12), LearningRates(np.ones(12), 0.7).matrix(12))
+    assert np.allclose(Workload(rates, 0.7).matrix(12) @ gradients, places)
+    assert np.allclose(Workload(beta=0.7).matrix(12), Workload(np.ones(12), 0.7).matrix(12))
 
 
 @pytest.mark.parametrize(
-    "workload", [Momentum(0.8), *slow(LearningRates(np.linspace(2, 0.1, 40), 0.5))]
+    "workload", [Workload(beta=0.8), *slow(Workload(np.linspace(2, 0.1, 40), 0.5))]
 )
 def test_bands_and_buffers_are_fitted_to_queries(workload):
     """Nearby coefficients are no better, and the best of all are not much."""
@@ -215,7 +213,7 @@ def test_bands_and_buffers_are_fitted_to_queries(workload):
             near[k] += change
             assert BandedToeplitz(40, near).loss("mean", workload=workload) > single
     with pytest.raises(ValueError, match="loss must be 'mean' where learning rates change"):
-        BandedToeplitz.optimal(3, 2, loss="max", workload=LearningRates([1.0, 0.5, 0.2]))
+        BandedToeplitz.optimal(3, 2, loss="max", workload=Workload([1.0, 0.5, 0.2]))
 
 
 def test_restarts_leave_less_noise_than_prefixes():
@@ -265,8 +263,8 @@ def test_json_keeps_every_digit(strategy):
         ("separation must be an integer", lambda: MinSeparation(0)),
         ("restart must be an integer", lambda: Tree(4, restart=0)),
         ("loss must be one of", lambda: SquareRoot(4).loss("least")),
-        ("beta must be a number", lambda: Momentum(1.0)),
-        ("rates must be 3", lambda: LearningRates([1.0]).matrix(3)),
+        ("beta must be a number", lambda: Workload(beta=1.0)),
+        ("rates must be 3", lambda: Workload([1.0]).matrix(3)),
         ("data must be of a BLT", lambda: BLT.from_dict(SquareRoot(4).to_dict())),
     ],
 )
@@ -351,7 +349,7 @@ def test_inverse_bands_are_fitted(participation, loss):
     assert all(b <= a * (1.0 + 1e-4) for a, b in itertools.pairwise(losses))
     if loss == "mean" and participation == SinglePass():
         assert Dense.optimal(steps).loss() <= losses[-1] <= 1.06 * Dense.optimal(steps).loss()
-    rates = LearningRates(np.linspace(1.0, 0.1, steps).tolist(), 0.5)
+    rates = Workload(np.linspace(1.0, 0.1, steps).tolist(), 0.5)
     fitted = BandedInverse.optimal(steps, 4, workload=rates)
     assert fitted.loss(workload=rates) <= BandedInverse.optimal(steps, 4).loss(workload=rates)
     for bad in (0, 33, 65):

@@ -28,7 +28,7 @@ from renyi import (
     ShuffledBatches,
     pairs,
 )
-from renyi._validation import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.calibration import calibrate_noise_multiplier
 from renyi.cli import main
 from renyi.cli.commands import build_parser

@@ -13,7 +13,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
-from each import each
+from each import each, slow
 from mpmath import mp
 
 from renyi import reference, special
@@ -80,7 +80,7 @@ def test_the_integral_in_balls(q, sigma, alpha):
 def test_table_agrees_with_the_integral():
     """The table of the other tests was made by ball arithmetic; corners and a random sample."""
     table = make_log_a.load(TABLES / "log_a.npz")
-    chosen = random.Random(1).sample(range(len(table["q"])), 8)
+    chosen = random.Random(1).sample(range(len(table["q"])), 4)
     for i in chosen:
         q, sigma, alpha, hi, lo = (float(table[k][i]) for k in ("q", "sigma", "alpha", "hi", "lo"))
         with mp.workdps(60):
@@ -102,15 +102,15 @@ def test_table_can_be_made_again():
             assert value == (table["hi"][i], table["lo"][i])
 
 
-def test_derivatives_are_derivatives():
-    for q, sigma, alpha in ((1e-3, 0.3, -2.5), (0.3, 20.0, 1000.5)):
-        first = reference.log_a(q, sigma, alpha, 25, 1)
-        second = reference.log_a(q, sigma, alpha, 25, 2)
-        with mp.workdps(60):
-            h = mp.mpf(10) ** -10
-            below, here, above = (reference.log_a(q, sigma, alpha + k * h, 55) for k in (-1, 0, 1))
-            assert close((above - below) / (2 * h), first, 12)
-            assert close((above - 2 * here + below) / h**2, second, 12)
+@pytest.mark.parametrize("point", [(1e-3, 0.3, -2.5), *slow(((0.3, 20.0, 1000.5),))])
+def test_derivatives_are_derivatives(point):
+    q, sigma, alpha = point
+    first, second = (reference.log_a(q, sigma, alpha, 25, k) for k in (1, 2))
+    with mp.workdps(60):
+        h = mp.mpf(10) ** -10
+        below, here, above = (reference.log_a(q, sigma, alpha + k * h, 55) for k in (-1, 0, 1))
+        assert close((above - below) / (2 * h), first, 12)
+        assert close((above - 2 * here + below) / h**2, second, 12)
 
 
 def test_complex_order():

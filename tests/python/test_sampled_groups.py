@@ -284,7 +284,7 @@ def test_groups_of_other_noise_in_compositions(noise):
 
 def test_much_noise_on_integers_is_nearly_continuous():
     fine, smooth = (
-        PLDAccountant().compose(GroupSampled(noise, 0.01, 100), 100)
+        PLDAccountant().compose(GroupSampled(noise, 0.01, 100), 10)
         for noise in (DiscreteGaussian(5e3), Gaussian(5e3))
     )
     assert fine.get_epsilon(1e-6) == pytest.approx(smooth.get_epsilon(1e-6), rel=1e-5)

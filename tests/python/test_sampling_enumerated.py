@@ -71,7 +71,7 @@ def neighbours(scheme, adjacency, records):
                 law(whole, constant([*rest, own]), NOISE),
                 law(less, constant([*rest, other]), NOISE),
             )
-    for seed in range(2):
+    for seed in range(1):
         added = adaptive(seed)
 
         def changed(record, history, added=added):

@@ -33,9 +33,9 @@ def plan(request):
     return planned(request.param)
 
 
-in_processes = pytest.mark.parametrize(
-    "plan", ["each step", "epochs", *slow("a run")], indirect=True
-)
+def in_processes(first, *others):
+    """Run a test with the first kind of plan; with the others, each with processes, if slow."""
+    return pytest.mark.parametrize("plan", [first, *slow(*others)], indirect=True)
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def elsewhere(plan, ledger, state, steps=1):
     return done.stdout.decode().split("\n")[:-1]
 
 
-@in_processes
+@in_processes("each step", "epochs", "a run")
 def test_of_the_processes_that_load_a_state_one_goes_on(plan, ledger):
     state = stepped(made(plan, ledger), 2).state_dict(secrets=True)
     before = uses(ledger, plan)
@@ -153,7 +153,7 @@ def test_of_the_processes_that_load_a_state_one_goes_on(plan, ledger):
     assert uses(ledger, plan) - before == (1 if plan.steps_per_release == 1 else 0)
 
 
-@in_processes
+@in_processes("epochs", "each step", "a run")
 def test_whoever_saved_a_state_goes_on_or_another_does(plan, ledger):
     first = stepped(made(plan, ledger), 2)
     state = first.state_dict(secrets=True)

@@ -21,7 +21,7 @@ from renyi.sgd import (
     RidgeLoss,
     average_clipped_at_half,
     clip_and_sum,
-    ghost_norms,
+    ghost_clip_and_sum,
     noisy_clipped_sum,
     per_sample_norms,
     weighted_sum,
@@ -400,7 +400,7 @@ def test_masked_arrays_are_refused():
         "grads": lambda: clip_and_sum(masked, 1.0),
         r"grads\[1\]": lambda: per_sample_norms([GRADS, masked]),
         "weights": lambda: weighted_sum(GRADS, masked[:, 0]),
-        r"layers\[0\]\[0\]": lambda: ghost_norms([LinearLayer(masked, GRADS)]),
+        r"layers\[0\]\[0\]": lambda: ghost_clip_and_sum([LinearLayer(masked, GRADS)], 1.0),
         "rows": lambda: Grid(0.5).sum(masked),
         "labels": lambda: RidgeLoss(9.0, 9.0, 1.0).checked(GRADS, masked[:, 0]),
     }

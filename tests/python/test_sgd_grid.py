@@ -78,13 +78,6 @@ def test_grid_mechanism_is_rounded_down():
     assert grid.units(3.0) == 3072.0
 
 
-def test_rows_of_factor_zero_count_nothing_whatever_they_hold():
-    rows = np.array([[1.0, 2.0], [math.nan, math.inf]])
-    assert Grid(1.0).sum(rows, [1.0, 0.0]).tolist() == [1, 2]
-    with pytest.raises(TypeError, match=r"rows must be an array of shape \(B, D\)"):
-        Grid(1.0).sum(np.zeros(3))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_rows_that_are_not_finite_count_nothing(dtype, bad):
@@ -462,6 +455,7 @@ REFUSED = {
     ],
     TypeError: [
         (parted(grid=0.5), "grid must be a Grid, got 0.5"),
+        (summed(np.zeros(3)), "rows must be an array of shape (B, D)"),
         (planned(dimension=None), "grid_spacing and dimension must be given together, got"),
         (planned(grid_spacing=None), "must be given together, got grid_spacing=None"),
         (planned(dimension=1.5), "dimension must be an integer >= 1, got 1.5"),

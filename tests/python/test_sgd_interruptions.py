@@ -18,7 +18,6 @@ from interruptions import at_line, by_signals, in_a_thread, interrupts
 from renyi.noise import SecureGenerator
 from renyi.samplers import (
     BallsInBinsSampler,
-    CyclicPoissonSampler,
     FixedOrderSampler,
     FixedSizeSampler,
     MinSeparationSampler,
@@ -146,18 +145,6 @@ def test_every_line_of_a_load_may_be_interrupted():
         assert second.recorded >= 4
         assert second.optimizer.steps == 4
         count += 97 if count < 500 else 3
-
-
-def test_a_load_that_was_interrupted_is_no_branch():
-    state, other = saved(), Run(sampled=False).optimizer
-    optimizer = Run(sampled=False).optimizer
-    optimizer.load_state_dict(state)
-    optimizer.load_state_dict(state)  # the same again, and nothing was released between
-    with pytest.raises(ValueError, match="state must be loaded once"):
-        other.load_state_dict(state)
-    optimizer.step(rows(4))
-    with pytest.raises(ValueError, match="state must hold at least 4 releases"):
-        optimizer.load_state_dict(state)
 
 
 # --- time-outs: the error that whoever tries again has seen
@@ -407,12 +394,12 @@ N, EACH, EPOCHS = 400, 4, 3  # a batch is of about 100 records: none is empty bu
 MAKERS = {
     "poisson": lambda: PoissonSampler(N, 0.25),
     "truncated": lambda: PoissonSampler(N, 0.25, batch_limit=90),
-    "cyclic": lambda: CyclicPoissonSampler(N, 0.9, EACH),
+    "cyclic": lambda: PoissonSampler(N, 0.9, cycle_length=EACH),
     "fixed size": lambda: FixedSizeSampler(N, 100),
     "shuffled": lambda: ShuffledSampler(N, EACH),
     "balls in bins": lambda: BallsInBinsSampler(N, EACH),
     "fixed order": lambda: FixedOrderSampler(N, EACH),
-    "cyclic, cut": lambda: CyclicPoissonSampler(N, 0.9, EACH, batch_limit=80),
+    "cyclic, cut": lambda: PoissonSampler(N, 0.9, cycle_length=EACH, batch_limit=80),
     "min separation": lambda: MinSeparationSampler(N, 100, EACH),
 }
 DEALT = {"shuffled", "balls in bins"}  # anew for every epoch

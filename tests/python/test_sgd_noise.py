@@ -31,17 +31,6 @@ def test_neighbours_in_the_stream_are_independent():
             assert abs(product.mean()) < 5 * product.std() / math.sqrt(len(product)), lag
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("noise", [noise_alone.gaussian_noise, noise_alone.laplace_noise])
-def test_the_number_of_threads_changes_nothing(noise, dtype):
-    one, three, default = (
-        noise(200_001, 2.5, dtype=dtype, generator=seeded(), threads=threads)
-        for threads in (1, 3, None)
-    )
-    assert one.tobytes() == three.tobytes() == default.tobytes()
-    assert one.dtype == dtype
-
-
 @pytest.mark.parametrize(
     ("noise", "log_mass", "tail"),
     [

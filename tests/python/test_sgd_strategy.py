@@ -22,7 +22,7 @@ from renyi.matrix import (
     Tree,
 )
 from renyi.noise import SecureGenerator
-from renyi.samplers import CyclicPoissonSampler, FixedOrderSampler, MinSeparationSampler
+from renyi.samplers import FixedOrderSampler, MinSeparationSampler, PoissonSampler
 from renyi.sgd import DPSGD, SGD, ClipGroups, QuantileClipNorm, Schedule, TrainingPlan
 
 DATA = np.random.default_rng(1).normal([2.0, -1.0], 0.1, (600, 2))
@@ -127,7 +127,7 @@ def test_cyclic_samples_that_are_cut():
     with pytest.raises(ValueError, match="cycle_length must be a divisor of the population, 600"):
         plan_of(strategy, **{**cut, "cycle_length": 11})
     with pytest.raises(ValueError, match="cycle_length must be a divisor of the population, 3"):
-        CyclicPoissonSampler(3, 0.5, 2, batch_limit=1)
+        PoissonSampler(3, 0.5, cycle_length=2, batch_limit=1)
     state = plan.sampler().state_dict() | {"drawn": 1, "groups": np.zeros(600, np.int64)}
     with pytest.raises(ValueError, match="the records modulo cycle_length"):
         plan.sampler().load_state_dict(state)

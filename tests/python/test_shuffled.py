@@ -459,6 +459,6 @@ def test_the_table_of_the_page():
 
 def test_the_figure_is_drawn(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
-    monkeypatch.setitem(EXAMPLE["draw"].__globals__, "USERS", (1000, 100_000))
+    monkeypatch.setitem(EXAMPLE["draw"].__globals__, "USERS", (100, 1000))
     EXAMPLE["draw"](str(tmp_path / "figure.png"))
     assert (tmp_path / "figure.png").stat().st_size > 10_000

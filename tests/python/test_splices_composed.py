@@ -85,7 +85,7 @@ def test_two_uses_of_gumbel_noise() -> None:
     assert low <= 0.0223065 <= high
 
 
-@pytest.mark.parametrize(("uses", "known"), [(16, 9.069), (256, 41.98)])
+@pytest.mark.parametrize(("uses", "known"), [(16, 9.069), *slow((256, 41.98))])
 def test_many_uses_of_gumbel_noise(uses: int, known: float) -> None:
     def epsilon(step: float) -> float:
         ends, deltas = adaptive_deltas(uses, step)

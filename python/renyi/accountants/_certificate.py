@@ -19,11 +19,9 @@ except ImportError as error:
     ) from error
 
 from renyi import check
-from renyi._validation import DIRECTIONS, Adjacency
+from renyi._adjacency import DIRECTIONS, Adjacency
 from renyi.mechanisms import Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError
-
-__all__ = ["certificate"]
 
 SLACK = 1e-9  # a claim may exceed the reported delta by this much, relatively
 DEPTH = 27.0  # aliases, tails and sums over outputs may add e^-27, relatively

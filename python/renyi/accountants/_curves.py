@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import DirectionName
 from renyi._engine import LossComposition
-from renyi._validation import DirectionName
 
 Array = npt.NDArray[np.float64]
 

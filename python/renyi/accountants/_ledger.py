@@ -8,15 +8,9 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from renyi import _strict_json
+from renyi._adjacency import DIRECTIONS, LARGEST_COUNT, Adjacency, DirectionName, adjacency_of
 from renyi._states import freed_by_fork
-from renyi._validation import (
-    DIRECTIONS,
-    LARGEST_COUNT,
-    Adjacency,
-    DirectionName,
-    adjacency_of,
-    uses_of,
-)
+from renyi._validation import uses_of
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.algebra import UnsupportedMechanismError, sum_of_losses
 from renyi.mechanisms.json_form import decode_counted, encode_counted

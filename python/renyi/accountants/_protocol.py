@@ -10,15 +10,8 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import (
-    DirectionName,
-    Range,
-    delta_of,
-    epsilon_of,
-    number_in,
-    numbers_of,
-    uses_of,
-)
+from renyi._adjacency import DirectionName
+from renyi._validation import Range, delta_of, epsilon_of, number_in, numbers_of, uses_of
 from renyi.accountants._curves import Array, Curve, PureCurve, opposite
 from renyi.accountants._groups import GroupCurve
 from renyi.accountants._ledger import Part, group_size_of, leaves_of

@@ -7,7 +7,8 @@ from typing import Self, overload
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import DirectionName, numbers_of, probability_of
+from renyi._adjacency import DirectionName
+from renyi._validation import numbers_of, probability_of
 from renyi.accountants._curves import Array, Curve, opposite
 from renyi.accountants._ledger import Ledger, Part, group_size_of
 from renyi.accountants._tradeoff import beta_from_curves

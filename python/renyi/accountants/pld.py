@@ -16,6 +16,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._engine import (
     AllocationQuestions,
     LossComposition,
@@ -23,7 +24,6 @@ from renyi._engine import (
     SampledGaussianCurve,
     wide_brackets,
 )
-from renyi._validation import DIRECTIONS, Adjacency, DirectionName
 from renyi.accountants._curves import (
     Array,
     AttainedCurve,

@@ -12,20 +12,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName, one_of
 from renyi._engine import RenyiCurve, SampledSteps, all_floats
-from renyi._validation import (
-    CONVERSIONS,
-    DIRECTIONS,
-    PROBABILITY,
-    Adjacency,
-    Conversion,
-    DirectionName,
-    epsilon_of,
-    number_in,
-    numbers_of,
-    one_of,
-    real_of,
-)
+from renyi._validation import PROBABILITY, epsilon_of, number_in, numbers_of, real_of
 from renyi.accountants._curves import Array, Curve, JoinedCurve, rounded_up, smallest
 from renyi.accountants._groups import group_curve
 from renyi.accountants._ledger import leaves_of

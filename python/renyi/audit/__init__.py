@@ -16,17 +16,16 @@ confidence.
 (1.9, 1.0)
 """
 
-from renyi.audit._claims import Audit
+from renyi.audit._claims import Audit as Audit
 from renyi.audit._figures import plot_attack, plot_power
-from renyi.audit._many_runs import ManyRuns, SequentialRuns, binomial_interval
+from renyi.audit._many_runs import ManyRuns, SequentialRuns
+from renyi.audit._many_runs import binomial_interval as binomial_interval
 from renyi.audit._one_run import OneRun, dirac_gradients, draw_canaries, mislabelled
 
 __all__ = [
-    "Audit",
     "ManyRuns",
     "OneRun",
     "SequentialRuns",
-    "binomial_interval",
     "dirac_gradients",
     "draw_canaries",
     "mislabelled",

@@ -19,7 +19,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import FINITE_POSITIVE, integer_of, number_in, one_of, uses_of
+from renyi._adjacency import one_of
+from renyi._validation import FINITE_POSITIVE, integer_of, number_in, uses_of
 from renyi.audit._claims import Audit, Curve, Source, generator_of, scores_of, shown
 
 

@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from renyi._adjacency import LARGEST_COUNT, Adjacency, Conversion, DirectionName
 from renyi._validation import (
     FINITE_POSITIVE,
-    LARGEST_COUNT,
-    Adjacency,
-    Conversion,
-    DirectionName,
     integer_of,
     number_in,
     numbers_in,

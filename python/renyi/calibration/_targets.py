@@ -14,15 +14,8 @@ from statistics import NormalDist
 from typing import Any, ClassVar
 
 from renyi import special
-from renyi._validation import (
-    BETWEEN,
-    FINITE_POSITIVE,
-    POSITIVE,
-    DirectionName,
-    Range,
-    number_in,
-    real_of,
-)
+from renyi._adjacency import DirectionName
+from renyi._validation import BETWEEN, FINITE_POSITIVE, POSITIVE, Range, number_in, real_of
 from renyi.accountants import Accountant
 
 WIDE = 0.5  # relative width of delta, for accountants whose time depends on it

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from renyi._adjacency import DIRECTIONS, Adjacency, Conversion, DirectionName
 from renyi._engine import SampledGaussianCurve, SampledSteps, wide_brackets
-from renyi._validation import DIRECTIONS, Adjacency, Conversion, DirectionName
 from renyi.accountants import Accountant, PLDAccountant, RDPAccountant
 from renyi.calibration._search import GuidedScale, NoiseMultiplier, Unknown, search
 from renyi.calibration._targets import EpsilonTarget, Target, target_of, tolerance_of

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from renyi._adjacency import ADJACENCIES
 from renyi._rounding import round_down, round_up
-from renyi._validation import ADJACENCIES
 from renyi.cli import guarantee, output, runs
 from renyi.cli.files import read_mechanism, read_text
 from renyi.cli.options import UsageError

@@ -11,8 +11,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from renyi._adjacency import LARGEST_COUNT
 from renyi._rounding import round_double, round_down, round_up
-from renyi._validation import LARGEST_COUNT
 from renyi.cli import correlated, guarantee, output, runs
 from renyi.cli.options import IN_EPOCHS, POISSON, UsageError
 from renyi.cli.output import Column, grouped, plain

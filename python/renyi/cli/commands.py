@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from renyi._validation import ADJACENCIES
+from renyi._adjacency import ADJACENCIES
 from renyi.cli.options import (
     MAX_VALUES,
     POISSON,

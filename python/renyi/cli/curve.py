@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from renyi._adjacency import CONVERSIONS
 from renyi._rounding import round_down, round_up
-from renyi._validation import CONVERSIONS
 from renyi.cli import guarantee, output, runs
 from renyi.cli.options import MAX_VALUES, UsageError
 from renyi.cli.output import Column

@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NoReturn
 
-from renyi._validation import ADJACENCIES, CONVERSIONS, LARGEST_COUNT, shortest
+from renyi._adjacency import ADJACENCIES, CONVERSIONS, LARGEST_COUNT
+from renyi._validation import shortest
 
 MAX_VALUES = 1_000_000
 

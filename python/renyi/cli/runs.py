@@ -10,8 +10,8 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from renyi._adjacency import CONVERSIONS, LARGEST_COUNT
 from renyi._rounding import round_down
-from renyi._validation import CONVERSIONS, LARGEST_COUNT
 from renyi.cli.options import (
     DEVIATIONS,
     EXACT,

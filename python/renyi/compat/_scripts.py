@@ -10,8 +10,6 @@ import numpy.typing as npt
 from renyi.accountants import RDPAccountant
 from renyi.mechanisms import Gaussian, PoissonSampled, RDPCurve
 
-__all__ = ["compute_rdp", "get_privacy_spent"]
-
 LARGEST_ORDER = 1e6
 
 

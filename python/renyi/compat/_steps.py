@@ -18,8 +18,6 @@ from renyi.filters import BudgetExceededError
 from renyi.mechanisms import Composed, Mechanism
 from renyi.report import Report, privacy_report
 
-__all__ = ["StepCallback"]
-
 Log = Callable[[Mapping[str, float]], object]
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from flwr.supercore.privacy_accounting import NeighboringRelation, PrivacySpent, SamplingMethod
 
-from renyi._validation import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.accountants import PLDAccountant
 from renyi.compat._steps import StepCallback
 from renyi.mechanisms import FixedSizeSampled, Gaussian, Mechanism, PoissonSampled

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import Adjacency, integer_of, real_of
+from renyi._adjacency import Adjacency
+from renyi._validation import integer_of, real_of
 from renyi.mechanisms import Mechanism
 from renyi.noise import SecureGenerator
 from renyi.sgd import DPSGD, SGD, LinearLayer, TrainingPlan, ghost_clip_and_sum

@@ -9,7 +9,8 @@ odometer. Both use Rényi divergences of orders fixed at the start, for then
 is a supermartingale however the mechanisms are chosen (Feldman, Zrnic 2021, arXiv 2008.11193).
 """
 
-from renyi.filters._filter import BudgetExceededError, Reservation
+from renyi.filters._filter import BudgetExceededError
+from renyi.filters._filter import Reservation as Reservation
 from renyi.filters._individual import IndividualFilter
 from renyi.filters._odometer import PrivacyOdometer
 from renyi.filters._privacy import PrivacyFilter
@@ -22,7 +23,6 @@ __all__ = [
     "PrivacyFilter",
     "PrivacyOdometer",
     "RenyiFilter",
-    "Reservation",
     "ZCDPFilter",
 ]
 __dir__ = __all__.copy

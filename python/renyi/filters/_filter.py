@@ -13,19 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import _strict_json
+from renyi._adjacency import Adjacency
 from renyi._rounding import refusal
 from renyi._search import largest_count
 from renyi._states import freed_by_fork
 from renyi._strict_json import check_names, read_number, written
-from renyi._validation import (
-    BETWEEN,
-    Adjacency,
-    integer_of,
-    number_in,
-    probability_of,
-    real_of,
-    uses_of,
-)
+from renyi._validation import BETWEEN, integer_of, number_in, probability_of, real_of, uses_of
 from renyi.accountants import RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Mechanism
 

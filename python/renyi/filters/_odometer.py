@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import round_up
 from renyi._search import bisected
-from renyi._validation import Adjacency, real_of
+from renyi._validation import real_of
 from renyi.accountants import UnsupportedMechanismError
 from renyi.filters._filter import (
     ROUNDED_UP,

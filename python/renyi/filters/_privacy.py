@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._strict_json import check_names
-from renyi._validation import BELOW_ONE, FINITE_POSITIVE, Adjacency, number_in, probability_of
+from renyi._validation import BELOW_ONE, FINITE_POSITIVE, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import (
     NEAR,

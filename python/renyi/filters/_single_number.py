@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 
 from renyi import special
+from renyi._adjacency import Adjacency
 from renyi._rounding import above, round_down
 from renyi._search import bisected
-from renyi._validation import (
-    FINITE_POSITIVE,
-    Adjacency,
-    decimal_of,
-    float_above,
-    number_in,
-    probability_of,
-)
+from renyi._validation import FINITE_POSITIVE, decimal_of, float_above, number_in, probability_of
 from renyi.accountants import PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.filters._filter import (
     ROUNDED_UP,

@@ -17,8 +17,9 @@ carries a hash of all entries before it.
 
 from renyi.ledger._ledger import Ledger
 from renyi.ledger._postgres import PostgresLedger
-from renyi.ledger._records import Entry, Status
+from renyi.ledger._records import Entry as Entry
+from renyi.ledger._records import Status as Status
 from renyi.ledger._store import LedgerError
 
-__all__ = ["Entry", "Ledger", "LedgerError", "PostgresLedger", "Status"]
+__all__ = ["Ledger", "LedgerError", "PostgresLedger"]
 __dir__ = __all__.copy

@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from renyi._validation import Adjacency, integer_of, uses_of
+from renyi._adjacency import Adjacency
+from renyi._validation import integer_of, uses_of
 from renyi.filters import Reservation
 from renyi.ledger import _rows
 from renyi.ledger._records import (

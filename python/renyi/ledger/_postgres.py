@@ -12,8 +12,8 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, TypeVar, cast
 
+from renyi._adjacency import one_of
 from renyi._states import freed_by_fork
-from renyi._validation import one_of
 from renyi.ledger._ledger import Ledger
 from renyi.ledger._store import SCHEMA, LedgerError, Store
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from renyi import _strict_json
+from renyi._adjacency import Adjacency, one_of
 from renyi._strict_json import check_names
-from renyi._validation import Adjacency, one_of
 from renyi.filters import GDPFilter, PrivacyFilter, Reservation, ZCDPFilter
 from renyi.mechanisms import Mechanism
 

@@ -20,7 +20,7 @@ from renyi.matrix._blt import BLT
 from renyi.matrix._choice import choose_bands, choose_strategy, plot_bands, priced
 from renyi.matrix._dense import Dense
 from renyi.matrix._inverse import BandedInverse
-from renyi.matrix._strategy import LearningRates, Momentum, PrefixSums, Strategy
+from renyi.matrix._strategy import Strategy, Workload
 from renyi.matrix._stream import NoiseStream, noise_functions
 from renyi.matrix._toeplitz import BandedToeplitz, SquareRoot
 from renyi.matrix._tree import Tree
@@ -40,15 +40,13 @@ __all__ = [
     "CyclicPoisson",
     "Dense",
     "FixedEpochs",
-    "LearningRates",
     "MinSeparation",
-    "Momentum",
     "NoiseStream",
-    "PrefixSums",
     "SinglePass",
     "SquareRoot",
     "Strategy",
     "Tree",
+    "Workload",
     "choose_bands",
     "choose_strategy",
     "noise_functions",

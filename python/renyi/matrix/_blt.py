@@ -15,9 +15,7 @@ from renyi._training import MOST_BUFFERS, buffered_loss, buffered_nodes, solve_b
 from renyi._validation import integer_of, real_of, set_fields, uses_of
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
-    LearningRates,
     Loss,
-    PrefixSums,
     Sensitivity,
     Workload,
     loss_of,
@@ -95,7 +93,7 @@ class BLT(ToeplitzStrategy):
             participation: The participation that the sensitivity is for; by default a single pass.
                 A run of several epochs with coefficients for a single pass needs more noise, and
                 warns.
-            workload: The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
+            workload: The queries. With learning rates only the mean loss, of at most 8192 steps.
         """
         count = integer_of(buffers, "buffers", 1)
         if count > MOST_BUFFERS:
@@ -171,7 +169,7 @@ def fit_blt(
         for start in _starts(steps, separation, buffers)
     ]
     best = min(found, key=lambda pair: pair[1])[0]
-    if not isinstance(queries, PrefixSums):
+    if queries != PREFIX_SUMS:
         best = _fit_others(best, steps, loss, scheme, queries)
     return buffered_nodes(best)
 
@@ -183,7 +181,7 @@ def _fit_others(
     start: Vector, steps: int, loss: Any, scheme: Participation, workload: Any
 ) -> Vector:
     """Return the parameters for other queries, by slopes from differences."""
-    rated = isinstance(workload, LearningRates)
+    rated = workload.rates is not None
     form = mean_form(workload, steps, loss) if rated else np.empty(0)
     queries = np.eye(1, steps)[0] if rated else workload.kernel(steps)
     weights = query_weights(steps, loss_of(loss))

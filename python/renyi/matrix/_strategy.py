@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._training import best_selection
-from renyi._validation import BELOW_ONE, integer_of, number_in, one_of, real_of, set_fields
+from renyi._validation import BELOW_ONE, integer_of, number_in, real_of, set_fields
 from renyi.mechanisms.json_form import decode_value, encode_value
 from renyi.mechanisms.participation import (
     ONCE,
@@ -43,79 +44,54 @@ Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class PrefixSums:
-    """The sums of the first t steps: the iterates of SGD."""
-
-    def kernel(self, steps: int) -> Vector:
-        """Return the first column; all other columns are its shifts."""
-        return np.ones(steps)
-
-    def matrix(self, steps: int) -> Matrix:
-        """Return A, a row for each query."""
-        return np.tri(steps)
-
-
-@dataclass(frozen=True, slots=True)
-class Momentum:
-    """The iterates of SGD with momentum.
+@dataclass(frozen=True, slots=True, init=False)
+class Workload:
+    """The queries of the sums of steps: the iterates of SGD, by default the sums of the first t.
 
     Args:
-        beta: In [0, 1).
+        rates: A finite learning rate for each step; by default all are 1.
+        beta: Coefficient of the momentum, in [0, 1).
+
+    >>> Workload(beta=0.5).matrix(3).tolist()
+    [[1.0, 0.0, 0.0], [1.5, 1.0, 0.0], [1.75, 1.5, 1.0]]
     """
 
+    rates: tuple[float, ...] | None
     beta: float
 
-    def __post_init__(self) -> None:
-        set_fields(self, beta=_beta_of(self.beta, "beta"))
+    def __init__(self, rates: Iterable[float] | None = None, beta: float = 0.0) -> None:
+        numbers = rates
+        if rates is not None:
+            numbers = tuple(real_of(rate, "rates", "finite numbers") for rate in rates)
+            if not numbers or not np.all(np.isfinite(numbers)):
+                raise ValueError(f"rates must be finite numbers, at least one, got {rates!r}")
+        set_fields(self, rates=numbers, beta=number_in(beta, "beta", BELOW_ONE))
 
     def kernel(self, steps: int) -> Vector:
-        """Return the first column, 1 + beta + .. + beta^t."""
+        """Return the first column at rate 1, 1 + beta + .. + beta^t; the others are its shifts."""
         return np.cumsum(self.beta ** np.arange(steps, dtype=float))
 
     def matrix(self, steps: int) -> Matrix:
         """Return A, a row for each query."""
-        return _toeplitz(self.kernel(steps))
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class LearningRates:
-    """The iterates of SGD whose learning rate changes, with or without momentum.
-
-    Args:
-        rates: A finite rate for each step.
-        beta: Coefficient of the momentum, in [0, 1).
-    """
-
-    rates: tuple[float, ...]
-    beta: float
-
-    def __init__(self, rates: Iterable[float], beta: float = 0.0) -> None:
-        numbers = tuple(real_of(rate, "rates", "finite numbers") for rate in rates)
-        if not numbers or not np.all(np.isfinite(numbers)):
-            raise ValueError(f"rates must be finite numbers, at least one, got {rates!r}")
-        set_fields(self, rates=numbers, beta=_beta_of(beta, "beta"))
-
-    def matrix(self, steps: int) -> Matrix:
-        """Return A, a row for each query."""
+        if self.rates is None:
+            return _toeplitz(self.kernel(steps))
         if len(self.rates) != steps:
             raise ValueError(f"rates must be {steps}, one for each step, got {len(self.rates)}")
         by_momentum = _toeplitz(self.beta ** np.arange(steps, dtype=float))
         return np.cumsum(np.array(self.rates)[:, None] * by_momentum, axis=0)
 
 
-PREFIX_SUMS = PrefixSums()
-Workload = PrefixSums | Momentum | LearningRates
+PREFIX_SUMS = Workload()
 
 
 def workload_of(value: Any) -> Workload:
     """Return a workload."""
-    if not isinstance(value, PrefixSums | Momentum | LearningRates):
-        raise TypeError(f"workload must be PrefixSums(), Momentum or LearningRates, got {value!r}")
+    if not isinstance(value, Workload):
+        raise TypeError(f"workload must be a Workload, got {value!r}")
     return value
 
 
-def mean_form(workload: LearningRates, steps: int, loss: Any) -> Matrix:
+def mean_form(workload: Workload, steps: int, loss: Any) -> Matrix:
     """Return W, with e W e the mean variance of the queries if C^-1 is Toeplitz of first column e.
 
     A is not Toeplitz, and W the sums of A^T A / n along its diagonals, from each entry to the end.
@@ -131,10 +107,6 @@ def mean_form(workload: LearningRates, steps: int, loss: Any) -> Matrix:
     for k in range(steps - 2, -1, -1):
         form[k, :-1] += form[k + 1, 1:]
     return form
-
-
-def _beta_of(value: Any, name: str) -> float:
-    return number_in(value, name, BELOW_ONE)
 
 
 def _toeplitz(column: Vector) -> Matrix:
@@ -417,7 +389,7 @@ class Strategy(StrategyMatrix):
             loss ({"mean", "max"}): The root of the mean or of the largest variance, times
                 `sensitivity`.
             participation: The participation that the noise is scaled for.
-            workload: The queries: `PrefixSums`, `Momentum` or `LearningRates`.
+            workload: The queries, a `Workload`.
         """
         kind = loss_of(loss)
         errors = self.errors(workload_of(workload))

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeVar, g
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._states import Run, entries_of, secrets_of, with_secrets
 from renyi._training import fingerprint
-from renyi._validation import count_of, one_of
+from renyi._validation import count_of
 from renyi.matrix._kernels import Held, Kernel, check_finite, kernel_of_strategy
 from renyi.matrix._strategy import Strategy
 

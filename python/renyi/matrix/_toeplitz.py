@@ -16,9 +16,7 @@ from renyi._training import solve_toeplitz, toeplitz_error
 from renyi._validation import integer_of, real_of, set_fields, uses_of
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
-    LearningRates,
     Loss,
-    PrefixSums,
     Sensitivity,
     Strategy,
     Workload,
@@ -83,7 +81,7 @@ class ToeplitzStrategy(Strategy):
 
     def errors(self, workload: Workload = PREFIX_SUMS) -> Vector:
         """Return the variance of each query at noise of variance 1."""
-        if isinstance(workload, LearningRates):
+        if workload.rates is not None:
             return row_squares(workload.matrix(self.steps), self.matrix())
         errors: Vector = np.cumsum(self._solve(workload.kernel(self.steps)) ** 2)
         return errors
@@ -197,7 +195,7 @@ class BandedToeplitz(ToeplitzStrategy):
         Args:
             steps, bands: Sizes of the matrix; bands in [1, steps].
             loss ({"mean", "max"}): The loss, as for `Strategy.loss`.
-            workload: The queries. With `LearningRates` only the mean loss, of at most 8192 steps.
+            workload: The queries. With learning rates only the mean loss, of at most 8192 steps.
             normalised: Whether the columns are normalised afterwards.
         """
         length, count = uses_of(steps, "steps", 1), integer_of(bands, "bands", 1)
@@ -240,7 +238,7 @@ class BandedToeplitz(ToeplitzStrategy):
         """Return the variance of each query at noise of variance 1."""
         if not self.normalised:
             return ToeplitzStrategy.errors(self, workload)
-        if not isinstance(workload, PrefixSums):
+        if workload != PREFIX_SUMS:
             return row_squares(workload.matrix(self.steps), self.matrix())
         return self._normalised_errors()
 
@@ -280,7 +278,7 @@ def fit_toeplitz(steps: int, bands: int, loss: Any, workload: Any) -> Vector:
     """Return c with c_0 = 1 that has the least ||c||^2 times error, O(steps bands) a step."""
     tail = root_coefficients(bands)[1:]
     lengths = [steps]
-    if isinstance(workload_of(workload), LearningRates):
+    if workload_of(workload).rates is not None:
         return np.concatenate([[1.0], _fit_rated(tail, mean_form(workload, steps, loss))])
     while lengths[-1] > 1000 and lengths[-1] // _COARSER > 2 * bands:
         lengths.append(lengths[-1] // _COARSER)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from renyi._validation import set_fields, set_integers, uses_of
 from renyi.matrix._strategy import (
     PREFIX_SUMS,
-    PrefixSums,
     Sensitivity,
     Strategy,
     Workload,
@@ -161,8 +160,8 @@ class Tree(Strategy):
 
     def errors(self, workload: Workload = PREFIX_SUMS) -> Vector:
         """Return the variance of each query at noise of variance 1."""
-        if not isinstance(workload, PrefixSums):
-            raise ValueError(f"workload must be PrefixSums() for a tree, got {workload!r}")
+        if workload != PREFIX_SUMS:
+            raise ValueError(f"workload must be Workload() for a tree, got {workload!r}")
         number = np.arange(1, self.steps + 1)
         place = (number - 1) % self.period + 1
         before = (number - 1) // self.period

@@ -41,11 +41,11 @@ from renyi.mechanisms._randomizers import (
     HadamardResponse,
     LaplaceResponse,
     LocalHashing,
-    LocalRandomizer,
     ResponseTable,
     SubsetSelection,
     UnaryEncoding,
 )
+from renyi.mechanisms._randomizers import LocalRandomizer as LocalRandomizer
 from renyi.mechanisms._selection import Parallel, RepeatAndSelect
 from renyi.mechanisms._shuffled import Shuffled
 from renyi.mechanisms.algebra import Composed, Mechanism
@@ -74,7 +74,6 @@ __all__ = [
     "Laplace",
     "LaplaceResponse",
     "LocalHashing",
-    "LocalRandomizer",
     "MatrixMechanism",
     "Mechanism",
     "MultivariateDiscreteGaussian",

@@ -4,13 +4,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._rounding import exact_log_above
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,
-    Adjacency,
-    DirectionName,
     integer_of,
     number_in,
     set_fields,

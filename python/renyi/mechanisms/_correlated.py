@@ -9,17 +9,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import (
-    FINITE,
-    NON_NEGATIVE,
-    Adjacency,
-    DirectionName,
-    numbers_in,
-    set_fields,
-    set_numbers,
-    shortest,
-)
+from renyi._validation import FINITE, NON_NEGATIVE, numbers_in, set_fields, set_numbers, shortest
 from renyi.mechanisms._noise import L2, Gaussian
 from renyi.mechanisms.algebra import Composed, Equivalent, Mechanism, curve_of, pair_of
 from renyi.mechanisms.bins import bound_of_bins_below, bounds_of_bins, over, overlaps_of

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import Adjacency, DirectionName, integer_of, set_fields, set_integers
+from renyi._validation import integer_of, set_fields, set_integers
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
     AllocatedEpoch,

@@ -11,12 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._validation import (
     NON_NEGATIVE,
     PROBABILITY,
-    Adjacency,
-    DirectionName,
     Range,
     number_in,
     numbers_in,

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._validation import (
     FINITE_NON_NEGATIVE,
@@ -22,8 +23,6 @@ from renyi._validation import (
     NON_NEGATIVE,
     POSITIVE,
     PROBABILITY,
-    Adjacency,
-    DirectionName,
     Range,
     integer_of,
     number_in,

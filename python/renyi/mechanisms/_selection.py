@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import DIRECTIONS, Adjacency, DirectionName
 from renyi._engine import (
     AllocationQuestions,
     LossComposition,
@@ -22,17 +23,7 @@ from renyi._engine import (
     SampledSteps,
     wide_brackets,
 )
-from renyi._validation import (
-    DIRECTIONS,
-    Adjacency,
-    DirectionName,
-    Range,
-    float_above,
-    number_in,
-    real_of,
-    set_fields,
-    shortest,
-)
+from renyi._validation import Range, float_above, number_in, real_of, set_fields, shortest
 from renyi.mechanisms._noise import Gaussian
 from renyi.mechanisms.algebra import (
     Mechanism,

@@ -12,10 +12,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair
 from renyi._rounding import below
 from renyi._search import smallest_argument
-from renyi._validation import Adjacency, DirectionName, float_above, set_fields, uses_of
+from renyi._validation import float_above, set_fields, uses_of
 from renyi.mechanisms._answers import RandomizedResponse
 from renyi.mechanisms._guarantees import PureDP
 from renyi.mechanisms._randomizers import EPSILON, LocalRandomizer, Randomizer, laws_of

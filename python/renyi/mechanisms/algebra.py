@@ -17,19 +17,9 @@ from operator import attrgetter
 from string import Formatter
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
+from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName, adjacency_of, one_of
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import (
-    ADJACENCIES,
-    DIRECTIONS,
-    Adjacency,
-    DirectionName,
-    adjacency_of,
-    count_of,
-    float_above,
-    one_of,
-    set_fields,
-    shortest,
-)
+from renyi._validation import count_of, float_above, set_fields, shortest
 from renyi.mechanisms.steps import (
     REPLACE,
     CountedSteps,

@@ -7,7 +7,7 @@ which it applies.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from renyi._validation import Adjacency
+from renyi._adjacency import Adjacency
 from renyi.mechanisms._correlated import MatrixMechanism
 from renyi.mechanisms._selection import RepeatAndSelect
 from renyi.mechanisms.algebra import Composed, Mechanism, printed

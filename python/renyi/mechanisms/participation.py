@@ -72,7 +72,7 @@ class CyclicPoisson:
     """Every record belongs to one of ``cycle_length`` groups, which have their turn in a cycle.
 
     When it is the group's turn, the record takes part with probability ``sample_rate``, as in
-    `renyi.samplers.CyclicPoissonSampler`.
+    `renyi.samplers.PoissonSampler`.
 
     Args:
         sample_rate: In [0, 1].

@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._rounding import exact_exp_above, exact_log_above
 from renyi._validation import (
     PROBABILITY,
-    Adjacency,
-    DirectionName,
     integer_of,
     set_fields,
     set_integers,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import Adjacency, DirectionName
 
 REPLACE: Adjacency = "replace_one"
 NOTHING = Pair.discrete(np.ones(1), np.ones(1))

@@ -14,17 +14,9 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair
-from renyi._validation import (
-    PROBABILITY,
-    Adjacency,
-    DirectionName,
-    Range,
-    number_in,
-    real_of,
-    set_fields,
-    set_numbers,
-)
+from renyi._validation import PROBABILITY, Range, number_in, real_of, set_fields, set_numbers
 
 Array = npt.NDArray[np.float64]
 LogDensity = Callable[[Array], Array]

@@ -19,9 +19,10 @@ is drawn: the sensitivity holds in exact arithmetic, the noise is ideal and on a
 True
 """
 
-from renyi.release._release import Release
+from renyi.release._release import Release as Release
 from renyi.release._releases import Releases
-from renyi.release._reports import Estimate, estimate_histogram, estimate_mean, randomize
+from renyi.release._reports import Estimate as Estimate
+from renyi.release._reports import estimate, randomize
 
-__all__ = ["Estimate", "Release", "Releases", "estimate_histogram", "estimate_mean", "randomize"]
+__all__ = ["Releases", "estimate", "randomize"]
 __dir__ = __all__.copy

@@ -8,18 +8,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from renyi import _strict_json
+from renyi._adjacency import Adjacency, adjacency_of, one_of
 from renyi._rounding import above
 from renyi._strict_json import read_number, written
-from renyi._validation import (
-    BETWEEN,
-    Adjacency,
-    Range,
-    adjacency_of,
-    number_in,
-    one_of,
-    shortest,
-    visible,
-)
+from renyi._validation import BETWEEN, Range, number_in, shortest, visible
 from renyi.mechanisms import Mechanism
 from renyi.release._draws import DISCRETE, GAUSSIAN, LAPLACE, tail_point
 

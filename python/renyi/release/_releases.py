@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._arrays import outline
 from renyi._rounding import round_down
-from renyi._validation import PROBABILITY, Adjacency, Range, number_in
+from renyi._validation import PROBABILITY, Range, number_in
 from renyi.filters import GDPFilter, PrivacyFilter, RenyiFilter, ZCDPFilter
 from renyi.ledger import Ledger
 from renyi.mechanisms import Exponential, Mechanism

@@ -96,15 +96,16 @@ def randomize(
     return bits
 
 
-def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
-    """Return the number of users with each value, estimated from reports in any order.
+def estimate(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
+    """Return what users hold, estimated from their reports in any order.
 
     Args:
-        randomizer: The randomizer that every user ran; not `LaplaceResponse`.
+        randomizer: The randomizer that every user ran.
         reports (ndarray): As `randomize` returns them.
 
     Returns:
-        Counts, which may be negative, and their variances, of shape (choices,).
+        The number of users with each value, which may be negative, and the variances, of shape
+        (choices,); for `LaplaceResponse` the mean of the users' numbers, and its variance.
 
     Raises:
         TypeError, ValueError: If the reports are not of the randomizer, or do not depend on the
@@ -112,10 +113,16 @@ def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Esti
 
     >>> randomizer = HadamardResponse(2.0, 3)
     >>> reports = randomize(randomizer, np.repeat([0, 1, 2], [6000, 3000, 1000]))
-    >>> counts, variance = estimate_histogram(randomizer, reports)
+    >>> counts, variance = estimate(randomizer, reports)
     >>> bool(np.all(abs(counts - [6000, 3000, 1000]) < 6.0 * np.sqrt(variance)))
     True
+    >>> numbers = LaplaceResponse(2.0)
+    >>> mean, variance = estimate(numbers, randomize(numbers, np.full(10_000, 0.3)))
+    >>> abs(mean - 0.3) < 0.05, variance
+    (True, 5e-05)
     """
+    if isinstance(randomizer, LaplaceResponse):
+        return Estimate(float(np.mean(reports)), 2.0 / (randomizer.epsilon**2 * len(reports)))
     choices = _choices(randomizer)
     if isinstance(randomizer, ResponseTable):
         table = np.array(randomizer.rows)
@@ -140,23 +147,6 @@ def estimate_histogram(randomizer: Responses, reports: npt.NDArray[Any]) -> Esti
     counts = (support - users * q) / (p - q)
     variance = (counts * p * (1.0 - p) + (users - counts) * q * (1.0 - q)) / (p - q) ** 2
     return Estimate(counts, variance)
-
-
-def estimate_mean(randomizer: LaplaceResponse, reports: npt.NDArray[Any]) -> Estimate:
-    """Return the mean of the users' numbers, estimated from reports in any order.
-
-    Raises:
-        TypeError: If the randomizer is another one.
-
-    >>> randomizer = LaplaceResponse(2.0)
-    >>> reports = randomize(randomizer, np.full(10_000, 0.3))
-    >>> mean, variance = estimate_mean(randomizer, reports)
-    >>> abs(mean - 0.3) < 0.05, variance
-    (True, 5e-05)
-    """
-    if not isinstance(randomizer, LaplaceResponse):
-        raise TypeError(f"randomizer must be a LaplaceResponse, got {randomizer!r}")
-    return Estimate(float(np.mean(reports)), 2.0 / (randomizer.epsilon**2 * len(reports)))
 
 
 def _choices(randomizer: Any) -> int:

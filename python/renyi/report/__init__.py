@@ -7,7 +7,8 @@
 """
 
 from renyi.report._data import Disclosure, json_schema
-from renyi.report._report import Report, dataset_report, privacy_report
+from renyi.report._report import Report as Report
+from renyi.report._report import dataset_report, privacy_report
 
-__all__ = ["Disclosure", "Report", "dataset_report", "json_schema", "privacy_report"]
+__all__ = ["Disclosure", "dataset_report", "json_schema", "privacy_report"]
 __dir__ = __all__.copy

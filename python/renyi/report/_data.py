@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from typing import Any
 
+from renyi._adjacency import one_of
 from renyi._strict_json import written
-from renyi._validation import one_of
 from renyi.mechanisms import Mechanism
 
 SCHEMAS = ("accountant", "certificate", "ledger", "mechanism", "registry", "statement")

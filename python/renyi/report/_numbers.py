@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._rounding import round_down, round_up
-from renyi._validation import Adjacency, shortest
+from renyi._validation import shortest
 from renyi.accountants import Accountant, PLDAccountant, RDPAccountant, UnsupportedMechanismError
 from renyi.mechanisms import Composed, Gaussian, Mechanism, PoissonSampled
 from renyi.mechanisms.sampling import Sampling

@@ -10,8 +10,9 @@ from datetime import date as Date
 from decimal import Decimal
 from typing import Any
 
+from renyi._adjacency import ADJACENCIES, Adjacency, one_of
 from renyi._rounding import round_down, round_up
-from renyi._validation import ADJACENCIES, Adjacency, one_of, probability_of, shortest, uses_of
+from renyi._validation import probability_of, shortest, uses_of
 from renyi.ledger import Entry, Ledger, Status
 from renyi.mechanisms import Composed, Mechanism
 from renyi.mechanisms.assumptions import assumptions_of

@@ -1,8 +1,7 @@
 """Samplers of batches: which records take part in a step, and what accountants may assume of it."""
 
+from renyi.samplers.basic import BatchSampler as BatchSampler
 from renyi.samplers.basic import (
-    BatchSampler,
-    CyclicPoissonSampler,
     FixedSizeSampler,
     PoissonSampler,
     pad_batch,
@@ -17,8 +16,6 @@ from renyi.samplers.users import UserRows, bound_contributions
 
 __all__ = [
     "BallsInBinsSampler",
-    "BatchSampler",
-    "CyclicPoissonSampler",
     "FixedOrderSampler",
     "FixedSizeSampler",
     "MinSeparationSampler",

@@ -227,35 +227,31 @@ def times(mechanism: Mechanism, steps: int) -> Mechanism:
     return mechanism if count == 1 else mechanism * count
 
 
-class _OfRate(BatchSampler):
-    """Base of Poisson samplers: a rate, and a largest batch or none."""
-
-    def __init__(
-        self, population: int, sample_rate: float, limit: int | None, steps: Any, generator: Any
-    ) -> None:
-        super().__init__(population, steps, generator)
-        self.sample_rate = probability_of(sample_rate, "sample_rate")
-        self.batch_limit = None if limit is None else integer_of(limit, "batch_limit", 1)
-
-    def _settings(self) -> dict[str, Any]:
-        cut = {} if self.batch_limit is None else {"batch_limit": self.batch_limit}
-        return {**super()._settings(), **cut}
-
-
-class PoissonSampler(_OfRate):
+class PoissonSampler(BatchSampler):
     """Every record enters a batch with probability ``sample_rate``, independently of the others.
 
     The cost of a batch is proportional to its size, which is random and may be zero. The law is
     exact up to a total variation distance of ``population * 2^-67`` a batch.
 
+    With a ``cycle_length`` each record is put into one of so many groups, uniformly and
+    independently of the others, when the first batch is drawn, and remains there; the groups, which
+    may be known, have their turn in a cycle. A record is in one Poisson sample of each cycle,
+    whether it is added, removed or replaced: its group moves no other record.
+
     Args:
         population: Number of records, in [1, 2^53].
-        sample_rate: In [0, 1].
+        sample_rate: In [0, 1]; in a cycle, of the records of the group that has its turn.
         batch_limit: The largest batch, at least 1: a uniform subset of a larger sample is kept.
-            `pad_batch` fills batches up to the limit. By default there is no limit.
+            `pad_batch` fills batches up to the limit. By default there is no limit. The groups of a
+            cycle are then equal parts of a public number of records, record i in group i modulo
+            ``cycle_length``, and guarantees are those for replaced records.
+        cycle_length: Number of groups, at least 1; by default there are no groups.
         steps: Number of batches to iterate over; without end by default.
         generator (SecureGenerator or numpy.random.Generator): By default the process's own
             `SecureGenerator`.
+
+    Source: Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, arXiv 2306.08153, for
+    cycles.
 
     >>> from renyi.mechanisms import Gaussian
     >>> sampler = PoissonSampler(60_000, 0.01, steps=3)
@@ -266,6 +262,12 @@ class PoissonSampler(_OfRate):
     >>> cut = PoissonSampler(60_000, 0.01, batch_limit=640, steps=20)
     >>> max(len(batch) for batch in cut) <= 640, cut.mechanism(Gaussian(1.1)).batch_limit
     (True, 640)
+    >>> cyclic = PoissonSampler(1000, 0.5, cycle_length=4, steps=8)
+    >>> batches = [set(batch.tolist()) for batch in cyclic]
+    >>> batches[0] & batches[1], bool(batches[0] & batches[4])
+    (set(), True)
+    >>> cyclic.mechanism(Gaussian(1.1), steps=9)  # the third cycle has begun
+    Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.5), 3))
     """
 
     _kind, _parameters = "Poisson", ("sample_rate",)
@@ -276,25 +278,85 @@ class PoissonSampler(_OfRate):
         sample_rate: float,
         *,
         batch_limit: int | None = None,
+        cycle_length: int | None = None,
         steps: int | None = None,
         generator: Any = None,
     ) -> None:
-        super().__init__(population, sample_rate, batch_limit, steps, generator)
+        super().__init__(population, steps, generator)
+        self.sample_rate = probability_of(sample_rate, "sample_rate")
+        self.batch_limit = batch_limit
+        if batch_limit is not None:
+            self.batch_limit = integer_of(batch_limit, "batch_limit", 1)
+        self.cycle_length = cycle_length
+        if cycle_length is not None:
+            self.cycle_length = integer_of(cycle_length, "cycle_length", 1)
+            if batch_limit is not None and self.population % self.cycle_length:
+                raise ValueError(
+                    f"cycle_length must be a divisor of the population, {self.population}, with a "
+                    f"batch_limit, got {cycle_length!r}"
+                )
+
+    def _settings(self) -> dict[str, Any]:
+        further = {"batch_limit": self.batch_limit, "cycle_length": self.cycle_length}
+        given = {name: value for name, value in further.items() if value is not None}
+        return {**super()._settings(), **given}
 
     def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return ``steps`` releases: `PoissonSampled`, or `TruncatedPoissonSampled` with a limit.
+        """Return ``steps`` releases, or one for every cycle that ``steps`` batches begin.
 
-        The latter needs Gaussian noise.
+        It is `PoissonSampled`, with a limit, which needs Gaussian noise, `TruncatedPoissonSampled`;
+        with both, the `renyi.MatrixMechanism` of independent noise for each cycle, which holds for
+        replaced records.
         """
+        uses = count_of(steps, "steps")
+        if self.cycle_length is not None:
+            uses = -(-uses // self.cycle_length)
         if self.batch_limit is None:
-            return times(PoissonSampled(base, self.sample_rate), steps)
-        cut = self.batch_limit, self.population
-        return times(TruncatedPoissonSampled(base, self.sample_rate, *cut), steps)  # type: ignore[arg-type]
+            return times(PoissonSampled(base, self.sample_rate), uses)
+        if self.cycle_length is None:
+            cut = self.batch_limit, self.population
+            return times(TruncatedPoissonSampled(base, self.sample_rate, *cut), uses)  # type: ignore[arg-type]
+        if not isinstance(base, Gaussian):
+            raise TypeError(f"base must be a Gaussian where batches are cut, got {base!r}")
+        group = self.population // self.cycle_length
+        scheme = CyclicPoisson(self.sample_rate, self.cycle_length, self.batch_limit, group)
+        independent = BandedToeplitz(self.cycle_length, [1.0])
+        return times(MatrixMechanism(independent, base.noise_multiplier, scheme), uses)
 
-    def _draw(self, number: int, layout: Any) -> tuple[Indices, Any]:
+    def _draw(self, number: int, layout: Groups | None) -> tuple[Indices, Groups | None]:
         core = self.generator.core
-        batch: Indices = core.poisson_sample(self.population, self.sample_rate)
-        return _at_most(core, batch, self.batch_limit), None
+        if self.cycle_length is None:
+            batch: Indices = core.poisson_sample(self.population, self.sample_rate)
+        else:
+            if layout is None and self.batch_limit is None:
+                layout = Groups.drawn(core, self.cycle_length, self.population)
+            elif layout is None:
+                layout = Groups(np.arange(self.population) % self.cycle_length, self.cycle_length)
+            batch = layout.members((number - 1) % self.cycle_length)
+            if batch.size:
+                batch = batch[core.poisson_sample(batch.size, self.sample_rate)]
+        if self.batch_limit is not None and len(batch) > self.batch_limit:
+            batch = batch[core.choose(len(batch), self.batch_limit)]
+        return batch, layout
+
+    def _progress(self, layout: Groups | None) -> dict[str, Any]:
+        if self.cycle_length is None:
+            return {}
+        return {"groups": np.empty(0, np.int64) if layout is None else layout.of_record.copy()}
+
+    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Groups | None:
+        if self.cycle_length is None:
+            return None
+        groups = checked_groups(
+            state, "groups", self.population, self.cycle_length, may_lack=drawn == 0
+        )
+        numbers = np.arange(self.population) % self.cycle_length
+        if self.batch_limit is not None and groups.size and (groups != numbers).any():
+            raise ValueError(
+                "state must hold groups that are the records modulo cycle_length with a "
+                "batch_limit, got others"
+            )
+        return Groups(groups, self.cycle_length) if groups.size else None
 
 
 class FixedSizeSampler(BatchSampler):
@@ -388,106 +450,6 @@ def checked_groups(
             f"of {groups.dtype} of shape {groups.shape}"
         )
     return groups
-
-
-class CyclicPoissonSampler(_OfRate):
-    """Poisson samples of the records of one group, then of the next, in turn.
-
-    Each record is put into one of ``cycle_length`` groups, uniformly and independently of the
-    others, when the first batch is drawn, and remains there: it can be in every
-    ``cycle_length``-th batch. The groups may be known. A record is in one Poisson sample of each
-    cycle, whether it is added, removed or replaced: its group moves no other record.
-
-    Args:
-        population: Number of records, in [1, 2^53].
-        sample_rate: Probability that a record is taken when its group has its turn, in [0, 1].
-        cycle_length: Number of groups, at least 1.
-        batch_limit: The largest batch, at least 1: a uniform subset of a larger sample is kept.
-            Groups are then equal parts of a public number of records, record i in group i modulo
-            ``cycle_length``, and guarantees are those for replaced records.
-        steps, generator: As for `PoissonSampler`.
-
-    Source: Choquette-Choo, Ganesh, McKenna, McMahan, Rush, Thakurta, Xu 2023, arXiv 2306.08153.
-
-    >>> from renyi.mechanisms import Gaussian
-    >>> sampler = CyclicPoissonSampler(1000, 0.5, 4, steps=8)
-    >>> batches = [set(batch.tolist()) for batch in sampler]
-    >>> batches[0] & batches[1], bool(batches[0] & batches[4])
-    (set(), True)
-    >>> sampler.mechanism(Gaussian(1.1), steps=9)  # the third cycle has begun
-    Composed((PoissonSampled(mechanism=Gaussian(noise_multiplier=1.1), sample_rate=0.5), 3))
-    """
-
-    _kind, _parameters = "cyclic Poisson", ("sample_rate", "cycle_length")
-
-    def __init__(
-        self,
-        population: int,
-        sample_rate: float,
-        cycle_length: int,
-        *,
-        batch_limit: int | None = None,
-        steps: int | None = None,
-        generator: Any = None,
-    ) -> None:
-        super().__init__(population, sample_rate, batch_limit, steps, generator)
-        self.cycle_length = integer_of(cycle_length, "cycle_length", 1)
-        if batch_limit is not None and self.population % self.cycle_length:
-            raise ValueError(
-                f"cycle_length must be a divisor of the population, {self.population}, with a "
-                f"batch_limit, got {cycle_length!r}"
-            )
-
-    def mechanism(self, base: Mechanism, steps: int = 1) -> Mechanism:
-        """Return a sampled release, once for every cycle that ``steps`` batches begin.
-
-        It is `PoissonSampled`, with a batch limit the `renyi.MatrixMechanism` of independent noise
-        for each cycle, which holds for replaced records.
-        """
-        cycles = -(-count_of(steps, "steps") // self.cycle_length)
-        if self.batch_limit is None:
-            return times(PoissonSampled(base, self.sample_rate), cycles)
-        if not isinstance(base, Gaussian):
-            raise TypeError(f"base must be a Gaussian where batches are cut, got {base!r}")
-        group = self.population // self.cycle_length
-        scheme = CyclicPoisson(self.sample_rate, self.cycle_length, self.batch_limit, group)
-        independent = BandedToeplitz(self.cycle_length, [1.0])
-        return times(MatrixMechanism(independent, base.noise_multiplier, scheme), cycles)
-
-    def _draw(self, number: int, layout: Groups | None) -> tuple[Indices, Groups]:
-        core = self.generator.core
-        if layout is None and self.batch_limit is None:
-            layout = Groups.drawn(core, self.cycle_length, self.population)
-        elif layout is None:
-            layout = Groups(np.arange(self.population) % self.cycle_length, self.cycle_length)
-        members = layout.members((number - 1) % self.cycle_length)
-        if not members.size:
-            return members, layout
-        batch = members[core.poisson_sample(members.size, self.sample_rate)]
-        return _at_most(core, batch, self.batch_limit), layout
-
-    def _progress(self, layout: Groups | None) -> dict[str, Any]:
-        return {"groups": np.empty(0, np.int64) if layout is None else layout.of_record.copy()}
-
-    def _checked_progress(self, state: Mapping[str, Any], drawn: int) -> Groups | None:
-        groups = checked_groups(
-            state, "groups", self.population, self.cycle_length, may_lack=drawn == 0
-        )
-        numbers = np.arange(self.population) % self.cycle_length
-        if self.batch_limit is not None and groups.size and (groups != numbers).any():
-            raise ValueError(
-                "state must hold groups that are the records modulo cycle_length with a "
-                "batch_limit, got others"
-            )
-        return Groups(groups, self.cycle_length) if groups.size else None
-
-
-def _at_most(core: ChaCha20, batch: Indices, limit: int | None) -> Indices:
-    """Return a batch, or a uniform subset where it is larger than a limit."""
-    if limit is None or len(batch) <= limit:
-        return batch
-    kept: Indices = batch[core.choose(len(batch), limit)]
-    return kept
 
 
 class PaddedBatch(NamedTuple):

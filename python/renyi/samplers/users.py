@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._arrays import Array, Arrays, rows_of
-from renyi._validation import integer_of, one_of
+from renyi._validation import integer_of
 from renyi.samplers.basic import Indices
 
 

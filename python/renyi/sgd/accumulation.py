@@ -10,8 +10,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, adjacency_of, one_of
 from renyi._arrays import Array, Rows, float_dtype, rows_of, threads_of
-from renyi._validation import Adjacency, adjacency_of, integer_of, one_of
+from renyi._validation import integer_of
 from renyi.sgd.grid import Grid, check_spacing, sum_rule_on_grid
 from renyi.sgd.rules import (
     NONFINITE,

@@ -4,8 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from renyi._adjacency import Adjacency, adjacency_of
 from renyi._training import LARGEST_BOUND, LEAST_BOUND
-from renyi._validation import Adjacency, Range, adjacency_of, number_in, probability_of, real_of
+from renyi._validation import Range, number_in, probability_of, real_of
 from renyi.mechanisms import Gaussian
 from renyi.sgd.rules import bound_of
 from renyi.sgd.sums import ClippedSum

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, adjacency_of
 from renyi._arrays import (
     Array,
     Arrays,
@@ -35,7 +36,7 @@ from renyi._arrays import (
     threads_of,
 )
 from renyi._training import weigh_into
-from renyi._validation import Adjacency, adjacency_of, check_array
+from renyi._validation import check_array
 from renyi.sgd.rules import (
     Clipping,
     Nonfinite,

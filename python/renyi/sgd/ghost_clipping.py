@@ -25,9 +25,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, adjacency_of, one_of
 from renyi._arrays import Array, float_dtype, threads_of
 from renyi._training import sum_spacing
-from renyi._validation import Adjacency, adjacency_of, one_of
 from renyi.sgd.layer_norms import Piece, RecordNorms, joint_norms
 from renyi.sgd.layers import Layer, Work, works_of
 from renyi.sgd.rules import (
@@ -102,33 +102,6 @@ def rounding_of(works: Sequence[Work], groups: Sequence[Group]) -> float:
 
 _BYTES = 1 << 22  # of gradients and copies at once, or of one record
 GhostClipping = Literal["flat", "per_layer"] | ClipGroups
-
-
-def ghost_norms(
-    layers: Sequence[Layer], *, per_layer: bool = False, threads: int | None = None
-) -> npt.NDArray[np.float64]:
-    """Return the joint norm of each sample's gradients of all layers. It is private.
-
-    Args:
-        layers, threads: As for `ghost_clip_and_sum`.
-        per_layer: A norm for each array of parameters instead: the result is (B, arrays).
-
-    Returns:
-        Shape (B,) or (B, arrays); NaN for a sample with a number that is not finite.
-
-    >>> from renyi.sgd import LinearLayer
-    >>> ghost_norms([LinearLayer(np.array([[3.0, 4.0]]), np.array([[2.0]]), bias=False)])
-    array([10.])
-    """
-    works = works_of(layers)
-    count = _threads_of(threads, works)
-    arrays = sum(len(work.shapes) for work in works)
-    groups = range(arrays) if per_layer else [0] * arrays
-    norms = np.empty((works[0].count, max(groups) + 1))
-    with np.errstate(all="ignore"):
-        for part, pieces in _pieces(works):
-            norms[part] = _nearest(_norms(pieces, groups, count))
-    return norms if per_layer else norms[:, 0]
 
 
 def ghost_clip_and_sum(

@@ -7,18 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, adjacency_of, one_of
 from renyi._arrays import Array, Rows, in_single, noisy_array, threads_of
 from renyi._training import LARGEST_SCALE, SMALLEST_SCALE, sum_on_grid
-from renyi._validation import (
-    FINITE_POSITIVE,
-    Adjacency,
-    adjacency_of,
-    check_array,
-    integer_of,
-    number_in,
-    one_of,
-    set_fields,
-)
+from renyi._validation import FINITE_POSITIVE, check_array, integer_of, number_in, set_fields
 from renyi.mechanisms import MultivariateDiscreteGaussian
 from renyi.noise.draws import add_discrete_gaussian_noise
 from renyi.sgd.clipping import per_sample_norms

@@ -12,15 +12,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from renyi._adjacency import one_of
 from renyi._arrays import Aligned, Array, outline, rows_of
-from renyi._validation import (
-    FINITE_NON_NEGATIVE,
-    check_array,
-    integer_of,
-    number_in,
-    one_of,
-    real_of,
-)
+from renyi._validation import FINITE_NON_NEGATIVE, check_array, integer_of, number_in, real_of
 from renyi.sgd.layer_norms import LookupPiece, Piece, ProductPiece, RowsPiece
 
 NormKind = Literal["layer", "rms", "group", "none"]

@@ -38,7 +38,7 @@ class DPSGD:
             `ClippedSum` in single precision is refused.
         plan: Sampling, clipping norm, noise and divisor. Steps beyond the plan are allowed, and
             recorded. On a grid the plan has the dimension of the parameters.
-        rule: `SGD`, `Adam`, `AdamBC` or `AdamW`, whose learning rate may be a `Schedule`; for a
+        rule: `SGD` or `Adam`, whose learning rate may be a `Schedule`; for a
             list of arrays also one rule for each, within one guarantee. With
             ``clipping="per_layer"`` each array has its share of the norm, with `ClipGroups` each
             group, and then of the noise too.

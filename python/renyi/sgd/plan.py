@@ -11,16 +11,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from renyi import matrix, mechanisms
+from renyi._adjacency import ADJACENCIES, LARGEST_COUNT, Adjacency, adjacency_of, one_of
 from renyi._validation import (
-    ADJACENCIES,
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
-    LARGEST_COUNT,
-    Adjacency,
-    adjacency_of,
     integer_of,
     number_in,
-    one_of,
     set_fields,
     uses_of,
 )
@@ -61,7 +57,7 @@ _REPLACED: tuple[Adjacency, ...] = ("replace_one", "zero_out")
 _SCHEMES: dict[Sampling, tuple[type[Any], tuple[Adjacency, ...]]] = {
     "poisson": (basic.PoissonSampler, ADJACENCIES),
     "truncated_poisson": (basic.PoissonSampler, ADJACENCIES),
-    "cyclic_poisson": (basic.CyclicPoissonSampler, ADJACENCIES),
+    "cyclic_poisson": (basic.PoissonSampler, ADJACENCIES),
     "balls_in_bins": (BallsInBinsSampler, ADJACENCIES),
     "fixed_size": (basic.FixedSizeSampler, ("replace_one",)),
     "shuffled": (ShuffledSampler, _REPLACED),
@@ -260,11 +256,11 @@ class TrainingPlan:
         steps: Number of logical batches, in [1, 10^9].
         epochs: Passes over the data, instead of ``steps``, which follow from them, rounded up to
             whole batches. With "shuffled", "balls_in_bins" and "fixed_order" an integer.
-        sampling: How batches are drawn: "poisson" by `PoissonSampler`, "truncated_poisson" by
-            `PoissonSampler` too, "cyclic_poisson" by `CyclicPoissonSampler`, "balls_in_bins"
-            by `BallsInBinsSampler`, "fixed_size" by `FixedSizeSampler` without replacement,
-            "shuffled" by `ShuffledSampler`, "fixed_order" by `FixedOrderSampler`, "min_separation"
-            by `MinSeparationSampler`. No scheme is accounted as another.
+        sampling: How batches are drawn: "poisson", "truncated_poisson" and "cyclic_poisson" by
+            `PoissonSampler`, "balls_in_bins" by `BallsInBinsSampler`, "fixed_size" by
+            `FixedSizeSampler` without replacement, "shuffled" by `ShuffledSampler`, "fixed_order"
+            by `FixedOrderSampler`, "min_separation" by `MinSeparationSampler`. No scheme is
+            accounted as another.
         batch_limit: The largest batch, at least 1; needed with "truncated_poisson". With
             "add_remove" ``population`` then is that of the larger of both neighbours.
             "cyclic_poisson" takes a limit, too; then its groups are equal parts, and its
@@ -583,9 +579,8 @@ class TrainingPlan:
             settings = [self.batch_size, self.separation]
             drawn["participations"] = self.participations
         else:
-            cycle = [] if self.cycle_length is None else [self.cycle_length]
-            settings = [self.sample_rate, *cycle]
-            drawn["batch_limit"] = self.batch_limit
+            settings = [self.sample_rate]
+            drawn |= {"batch_limit": self.batch_limit, "cycle_length": self.cycle_length}
         sampler: basic.BatchSampler = kind(self.population, *settings, **drawn)
         sampler.steps = self.steps
         return sampler

@@ -10,8 +10,9 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._arrays import noise_scale
-from renyi._validation import Range, check_array, integer_of, number_in, numbers_of, one_of
+from renyi._validation import Range, check_array, integer_of, number_in, numbers_of
 from renyi.noise.generator import generator_of
 from renyi.theory.iteration import (
     DecayingNoise,

@@ -11,10 +11,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency, one_of
 from renyi._arrays import Array, Rows, outline, output_of
 from renyi._states import freed_by_fork
 from renyi._training import LARGEST_BOUND, LEAST_BOUND, MOST_ROWS, clip_into
-from renyi._validation import Adjacency, Range, integer_of, number_in, one_of, real_of, set_fields
+from renyi._validation import Range, integer_of, number_in, real_of, set_fields
 
 
 class OneAtATime:

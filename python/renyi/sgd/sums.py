@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import Adjacency
 from renyi._arrays import Array, Arrays, Rows
 from renyi._training import fingerprint
-from renyi._validation import Adjacency, integer_of, set_fields
+from renyi._validation import integer_of, set_fields
 from renyi.sgd.rules import Clipping, refuse_rounding, refuse_too_many
 
 if TYPE_CHECKING:

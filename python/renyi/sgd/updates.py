@@ -199,31 +199,48 @@ class Adam(UpdateRule):
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) g, \quad
               v \leftarrow \beta_2 v + (1 - \beta_2) g^2, \quad
-              w \leftarrow w - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + s}
+              w \leftarrow (1 - \eta \lambda) w
+              - \eta \frac{m / (1 - \beta_1^t)}{\sqrt{v / (1 - \beta_2^t)} + s}
+
+    With ``noise_std`` the divisor is :math:`\sqrt{\max(v / (1 - \beta_2^t) - \Phi, \, s^2)}`,
+    without the noise in the second moment, which hides how small gradients are (DP-AdamBC).
 
     Args:
         learning_rate: :math:`\eta` in [0, inf).
         beta1, beta2: In [0, 1).
-        stability: :math:`s` in (0, inf).
+        stability: :math:`s` in (0, inf); with ``noise_std`` the least value of the root, 2e-4 in
+            the source.
+        weight_decay: :math:`\lambda` in [0, inf), decoupled (AdamW).
+        noise_std: :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry
+            of the gradient: noise multiplier times clipping norm over the expected batch size.
 
-    Source: Kingma, Ba 2014, arXiv 1412.6980, Algorithm 1.
+    Source: Kingma, Ba 2014, arXiv 1412.6980, Algorithm 1; Loshchilov, Hutter 2019, arXiv
+    1711.05101, for the decay; Tang, Shpilevskiy, Lécuyer 2023, arXiv 2312.14334, Algorithm 1.
 
-    >>> w = np.array([1.0, 1.0])
-    >>> moments = [np.zeros(2), np.zeros(2)]
-    >>> Adam(0.1).update(w, np.array([5.0, -0.01]), moments, 1)
+    >>> w, moments = np.array([1.0, 1.0]), [np.zeros(2), np.zeros(2)]
+    >>> Adam(0.1, weight_decay=0.5).update(w, np.array([5.0, -0.01]), moments, 1)
     >>> w.round(6)
-    array([0.9, 1.1])
+    array([0.85, 1.05])
+    >>> w, moments = np.array([1.0]), [np.zeros(1), np.zeros(1)]
+    >>> Adam(0.1, stability=2e-4, noise_std=4.0).update(w, np.array([5.0]), moments, 1)
+    >>> w.round(6)  # 0.1 times 5 / 3
+    array([0.833333])
     """
 
     learning_rate: float | Schedule = 1e-3
     beta1: float = 0.9
     beta2: float = 0.999
     stability: float = 1e-8
+    weight_decay: float = 0.0
+    noise_std: float | None = None
     slots: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         _set_rate(self)
         set_numbers(self, beta1=BELOW_ONE, beta2=BELOW_ONE, stability=FINITE_POSITIVE)
+        set_numbers(self, weight_decay=FINITE_NON_NEGATIVE)
+        if self.noise_std is not None:
+            set_numbers(self, noise_std=FINITE_NON_NEGATIVE)
 
     def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
         """Change a parameter and its moments in place."""
@@ -232,79 +249,15 @@ class Adam(UpdateRule):
         mean += (1.0 - self.beta1) * gradient
         square *= self.beta2
         square += (1.0 - self.beta2) * gradient * gradient
-        size = self._size(square / (1.0 - self.beta2**step))
+        corrected = square / (1.0 - self.beta2**step)
+        if self.noise_std is None:
+            size = np.sqrt(corrected) + self.stability
+        else:
+            size = np.sqrt(np.maximum(corrected - self.noise_std**2, self.stability**2))
         rate = value_at(self.learning_rate, step)
+        if self.weight_decay:
+            parameter *= 1.0 - rate * self.weight_decay
         parameter -= rate / (1.0 - self.beta1**step) * mean / size
-
-    def _size(self, square: Array) -> Array:
-        """Return the divisor of the mean, from the corrected second moment."""
-        size: Array = np.sqrt(square) + self.stability
-        return size
-
-
-@dataclass(frozen=True)
-class AdamW(Adam):
-    r"""`Adam` with decoupled weight decay.
-
-    .. math:: w \leftarrow (1 - \eta \lambda) w
-
-    is applied before the step.
-
-    Args:
-        learning_rate, beta1, beta2, stability: As for `Adam`.
-        weight_decay: :math:`\lambda` in [0, inf).
-
-    Source: Loshchilov, Hutter 2019, arXiv 1711.05101.
-
-    >>> w = np.array([1.0, 1.0])
-    >>> moments = [np.zeros(2), np.zeros(2)]
-    >>> AdamW(0.1, weight_decay=0.5).update(w, np.array([5.0, -0.01]), moments, 1)
-    >>> w.round(6)
-    array([0.85, 1.05])
-    """
-
-    weight_decay: float = 0.01
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        set_numbers(self, weight_decay=FINITE_NON_NEGATIVE)
-
-    def update(self, parameter: Array, gradient: Array, slots: Sequence[Array], step: int) -> None:
-        """Change a parameter and its moments in place."""
-        parameter *= 1.0 - value_at(self.learning_rate, step) * self.weight_decay
-        super().update(parameter, gradient, slots, step)
-
-
-@dataclass(frozen=True)
-class AdamBC(Adam):
-    r"""`Adam` without the noise in its second moment, which hides how small gradients are.
-
-    .. math:: w \leftarrow w - \eta \frac{m / (1 - \beta_1^t)}
-              {\sqrt{\max(v / (1 - \beta_2^t) - \Phi, \, s^2)}}
-
-    Args:
-        learning_rate, beta1, beta2: As for `Adam`.
-        stability: :math:`s` in (0, inf): the least value of the root.
-        noise_std: :math:`\sqrt{\Phi}` in [0, inf), the standard deviation of the noise in an entry
-            of the gradient: noise multiplier times clipping norm over the expected batch size.
-
-    Source: Tang, Shpilevskiy, Lécuyer 2023, arXiv 2312.14334, Algorithm 1.
-
-    >>> w, moments = np.array([1.0]), [np.zeros(1), np.zeros(1)]
-    >>> AdamBC(0.1, noise_std=4.0).update(w, np.array([5.0]), moments, 1)
-    >>> w.round(6)  # 0.1 times 5 / 3
-    array([0.833333])
-    """
-
-    stability: float = 2e-4
-    noise_std: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        set_numbers(self, noise_std=FINITE_NON_NEGATIVE)
-
-    def _size(self, square: Array) -> Array:
-        return np.sqrt(np.maximum(square - self.noise_std**2, self.stability**2))
 
 
 def _set_rate(rule: UpdateRule) -> None:

@@ -9,18 +9,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "Array",
-    "entropy_excess",
-    "exp_excess",
-    "gamma_excess",
-    "langevin",
-    "log_deficit",
-    "log_sinhc",
-    "sinhc_deficit",
-    "weighted",
-]
-
 Array = npt.NDArray[np.float64]
 
 _SPLIT = 2.0**27 + 1.0

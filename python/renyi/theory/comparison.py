@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from renyi._adjacency import Adjacency
 from renyi._search import least_argument
 from renyi._validation import (
     BETWEEN,
     FINITE_POSITIVE,
     RATE,
-    Adjacency,
     check_one_missing,
     delta_of,
     epsilon_of,

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._rounding import MARGIN, above, below, count_above, exp_above
 from renyi._search import least_value
 from renyi._validation import (
@@ -21,7 +22,6 @@ from renyi._validation import (
     epsilon_of,
     number_in,
     numbers_of,
-    one_of,
     real_of,
     uses_of,
 )

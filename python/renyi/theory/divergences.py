@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import Range, number_in, numbers_of, one_of, set_fields
+from renyi._adjacency import one_of
+from renyi._validation import Range, number_in, numbers_of, set_fields
 from renyi.theory._bregman import (
     Array,
     entropy_excess,

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import POSITIVE, Range, number_in, numbers_of, one_of, real_of
+from renyi._adjacency import one_of
+from renyi._validation import POSITIVE, Range, number_in, numbers_of, real_of
 
 __all__ = [
     "density_divergence",

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._engine import Pair as CompiledPair
 from renyi._rounding import above, below, exp_above
 from renyi._validation import (
@@ -25,7 +26,6 @@ from renyi._validation import (
     epsilon_of,
     number_in,
     numbers_of,
-    one_of,
     real_of,
 )
 from renyi.pairs import Composition, DiscretePair, DominatingPair

@@ -42,6 +42,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._engine import Pass, Schedule, step_divergence
 from renyi._search import smallest_argument
 from renyi._validation import (
@@ -53,7 +54,6 @@ from renyi._validation import (
     integer_of,
     number_in,
     numbers_of,
-    one_of,
     real_of,
     set_fields,
     set_numbers,

@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi import special
+from renyi._adjacency import Adjacency
 from renyi._rounding import MARGIN, above, count_above, exp_above
 from renyi._search import bisected, least_value
 from renyi._validation import (
     FINITE_POSITIVE,
     NON_NEGATIVE,
     RATE,
-    Adjacency,
     Range,
     check_one_missing,
     delta_of,

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from renyi import special
+from renyi._adjacency import one_of
 from renyi._rounding import MARGIN, above, count_above, exp_above, loss_deviations
 from renyi._validation import (
     BELOW_ONE,
@@ -20,7 +21,6 @@ from renyi._validation import (
     epsilon_of,
     integer_of,
     number_in,
-    one_of,
 )
 
 __all__ = ["gaussian_calibration", "laplace_calibration", "mean_noise_multiplier"]

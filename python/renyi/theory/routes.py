@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 from renyi import special
+from renyi._adjacency import one_of
 from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
 from renyi._search import least_argument, least_value
 from renyi._validation import (
@@ -35,7 +36,6 @@ from renyi._validation import (
     epsilon_of,
     integer_of,
     number_in,
-    one_of,
     uses_of,
 )
 from renyi.theory.composition import Form, advanced_composition, optimal_composition

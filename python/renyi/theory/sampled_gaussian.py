@@ -20,9 +20,10 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from renyi import special
+from renyi._adjacency import one_of
 from renyi._engine import largest_order_of_bound
 from renyi._rounding import above
-from renyi._validation import BETWEEN, FINITE_POSITIVE, Range, number_in, one_of
+from renyi._validation import BETWEEN, FINITE_POSITIVE, Range, number_in
 from renyi.mechanisms import Gaussian
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 

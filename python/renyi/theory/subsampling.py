@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from renyi._adjacency import one_of
 from renyi._engine import RenyiCurve
 from renyi._rounding import MARGIN, above
 from renyi._validation import (
@@ -24,7 +25,6 @@ from renyi._validation import (
     integer_of,
     number_in,
     numbers_of,
-    one_of,
     probability_of,
 )
 from renyi.accountants import UnsupportedMechanismError

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from dp_accounting import NeighboringRelation, PrivacyAccountant, dp_event, pld, rdp
 from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
 
-from renyi._validation import Adjacency, Conversion, float_above
+from renyi._adjacency import Adjacency, Conversion
+from renyi._validation import float_above
 from renyi.accountants import Accountant, UnsupportedMechanismError
 from renyi.accountants import PLDAccountant as OwnPLDAccountant
 from renyi.accountants import RDPAccountant as OwnRDPAccountant
@@ -21,19 +22,6 @@ from renyi.calibration import calibrate
 from renyi.compat._scripts import get_privacy_spent
 from renyi.compat.dp_accounting._events import Part, RefusedError, parts_of
 from renyi.mechanisms import Composed, DiscreteLaplace, Gaussian, Laplace, Mechanism, PoissonSampled
-
-__all__ = [
-    "PLDAccountant",
-    "RenyiAccountant",
-    "compute_delta",
-    "compute_epsilon",
-    "get_epsilon_gaussian",
-    "get_sigma_gaussian",
-    "get_smallest_discrete_laplace_noise",
-    "get_smallest_gaussian_noise",
-    "get_smallest_laplace_noise",
-    "get_smallest_subsampled_gaussian_noise",
-]
 
 Charge = Callable[[Mechanism, int], object]
 

@@ -17,8 +17,6 @@ from renyi._validation import float_above
 from renyi.matrix import SinglePass, Tree
 from renyi.mechanisms import Mechanism
 
-__all__ = ["Part", "RefusedError", "from_dp_event", "parts_of", "to_dp_event"]
-
 NOTHING = own.Composed()
 EVERYTHING = own.Gaussian(0.0)
 
