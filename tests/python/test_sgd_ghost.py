@@ -399,6 +399,17 @@ def test_parts_leave_no_more_rounding_than_there_is():
     assert rows.rounding == 0.0
 
 
+@pytest.mark.parametrize("clipping", ["flat", "per_layer"])
+def test_the_optimiser_takes_such_sums(clipping):
+    layers = [layers_of(5)[name] for name in ("conv1d", "embedding", "gain", "adapter")]
+    sums = ghost_clip_and_sum(layers, 1.5, clipping=clipping)
+    plan = TrainingPlan(100, 10, noise_multiplier=1e-3, steps=2, max_grad_norm=1.5)
+    parameters = [np.zeros(array.shape) for array in sums.sum]
+    noisy = DPSGD(parameters, plan, SGD(1.0), clipping=clipping).step(sums)
+    for array, mean in zip(sums.sum, noisy, strict=True):
+        assert_allclose(array / 10.0, mean, atol=2e-3)
+
+
 def test_layers_show_shapes_and_no_numbers():
     assert repr(LINEAR) == (
         "<LinearLayer: activations (2, 2) float64, output gradients (2, 2) float64, bias True>"

@@ -622,3 +622,10 @@ def test_interrupted_steps_of_a_state_are_recorded():
     assert two.accountant.mechanisms == ((plan().step_mechanism, 5),)
     two.step()
     assert two.accountant.mechanisms == ((plan().step_mechanism, 6),)
+
+
+def test_lists_of_scalar_parameters():
+    weights = [np.zeros(()), np.zeros(())]
+    optimizer = DPSGD(weights, plan(noise_multiplier=0.0, max_grad_norm=100.0), SGD(1.0))
+    optimizer.step([np.ones(4), np.full(4, 2.0)])
+    assert [float(w) for w in weights] == [-0.4, -0.8]

@@ -206,6 +206,15 @@ def test_noise_scale_is_not_below_the_product():
     assert plan(noise_multiplier=0.0).noise_scale == 0.0
 
 
+def test_a_plan_is_a_value():
+    made = plan(np.int64(1000), epochs=3)
+    assert made == plan(steps=47)
+    assert hash(made) == hash(plan(steps=47))
+    assert dataclasses.replace(made, batch_size=32).steps == made.steps
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.steps = 3
+
+
 REFUSED = {
     ValueError: [
         ({"batch_size": 0}, "batch_size must be an integer >= 1, got 0"),

@@ -69,6 +69,20 @@ def test_every_record_is_as_likely_and_independent():
     assert abs(later - (batches - 1) * n * q * q) < 5 * math.sqrt(batches * n * q * q)
 
 
+def test_poisson_ends():
+    assert PoissonSampler(1000, 0.0).sample().size == 0
+    assert PoissonSampler(1000, 1e-300).sample().size == 0
+    assert PoissonSampler(1000, 1.0).sample().tolist() == list(range(1000))
+    assert PoissonSampler(1, 0.5).sample().size <= 1
+    assert PoissonSampler(2**53, 2.0**-43, generator=seeded()).sample().max() < 2**53
+
+
+def test_the_cost_is_that_of_the_batch():
+    """Whatever looks at each of 10^15 records does not end."""
+    sizes = [PoissonSampler(10**15, 1e-13, generator=seeded(k)).sample().size for k in range(20)]
+    assert 1700 < sum(sizes) < 2300
+
+
 def test_fixed_sizes():
     whole = FixedSizeSampler(30, 30).sample()
     assert whole.tolist() == list(range(30))

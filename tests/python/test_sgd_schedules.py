@@ -362,6 +362,14 @@ def test_the_noise_of_each_group_and_one_guarantee():
     assert optimizer.accountant.mechanisms == ((plan.step_mechanism, 1),)
 
 
+def test_one_group_is_flat_and_a_group_each_is_per_layer():
+    rows = grads()
+    for groups, name in ((ClipGroups((0, 0, 0)), "flat"), (ClipGroups((0, 1, 2)), "per_layer")):
+        one = clip_and_sum(rows, 1.0, clipping=groups)
+        two = clip_and_sum(rows, 1.0, clipping=name)
+        assert all(np.allclose(a, b, atol=1e-7) for a, b in zip(one.sum, two.sum, strict=True))
+
+
 def test_states_hold_the_groups():
     optimizer = grouped()
     optimizer.step(grads())
