@@ -12,7 +12,8 @@ namespace {
 // Tuning: these affect width and time, not validity.
 constexpr double kServes = 1e-10;  // relative width at which a sum placed for another question still serves
 constexpr double kUseful = 1e-9;   // relative width at which no new sum is placed
-constexpr double kBetter = 0.5;    // ratio of widths at which another sum was worth its time
+constexpr double kEnough = 1e-8;   // relative width at which the search ends if the last sum was not better
+constexpr double kBetter = 0.5;    // ratio of widths at which a sum is better
 constexpr double kNear = 0.1;      // relative distance of an epsilon from the one a sum was placed for
 constexpr double kReach = 0.4;     // relative distance at which a sum serves about as well as a line
 constexpr double kMove = 0.94, kStep = 0.6;  // factors of the size
@@ -89,8 +90,8 @@ Bracket PlacedSplits::epsilon(double delta, double start) {
             const bool one_sided = found.lower > least && found.upper - found.lower > size(found.lower);
             const double middle = one_sided ? found.lower : 0.5 * (found.lower + found.upper);
             const bool near = std::fabs(middle - epsilon) < kNear * size(epsilon);
-            const bool is_better = !(best.upper - best.lower > kBetter * before);
-            if (is_narrow(best, near ? kUseful : kServes) || (near && (!is_better || ++moves > kMostMoves))) break;
+            const bool is_vain = is_narrow(best, kEnough) && best.upper - best.lower > kBetter * before;
+            if (is_narrow(best, near ? kUseful : kServes) || (near && (is_vain || ++moves > kMostMoves))) break;
             epsilon = near ? at_size(kMove * size(epsilon)) : middle;
             continue;
         }
