@@ -48,7 +48,8 @@ double AllocationCurve::factor(double epsilon, bool reversed) const noexcept {
     return rate_ / t_ * (reversed ? std::exp(epsilon) : 1.0);
 }
 
-// Bounds delta in closed form. A mean of t ratios is below one of them in convex order, and above a t-th of each:
+// Bounds delta in closed form. A mean of t ratios is below one of them in convex order, and above a t-th of each; for
+// a_i, x >= 0 also (sum a_i - x)_+ >= sum (a_i - x)_+:
 //     remove   delta_1(eps + log t) <= delta(eps) <= delta_1(eps), delta_1 the curve of a single batch,
 //     add      delta(eps) <= delta_1(eps), delta(eps) <= P(r < e^-eps) <= P(X < t e^-eps)^t.
 Bracket AllocationCurve::simple_delta(double epsilon, Direction direction) const noexcept {
