@@ -9,28 +9,21 @@ time of the process, so that the load of the machine matters little. Needs SciPy
 
 from __future__ import annotations
 
-import argparse
-import os
 import statistics
-import sys
-import time
 import tracemalloc
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
-from facts import facts, publish
+from harness import duration, facts, least, options_of, pinned, publish, table
 from scipy.special import lambertw, ndtr
-from speed import duration, table
 
 from renyi.theory.iteration import DecayingNoise, NoisyDescent
 from renyi.theory.online import online_deltas, online_worst
 
-OUTPUT = Path(__file__).parent / "results" / "iteration.md"
 EPSILON, C1, C2, POWER = 1.0, 100.0, 100.0, 1.5
 DESCENTS = {
     "Laplace": NoisyDescent(0.01, 10.0, 1.0, noise="laplace"),
@@ -117,9 +110,8 @@ def compared(
     for k in range(rounds):
         engines = list(zip(taken, (ours, theirs), strict=True))
         for name, call in engines if k % 2 else reversed(engines):
-            start = time.process_time()
-            result = call(EPSILON * (1 + 1e-10 * k))
-            taken[name].append(time.process_time() - start)
+            result, seconds = least(partial(call, EPSILON * (1 + 1e-10 * k)))
+            taken[name].append(seconds)
             results.setdefault(name, result)
     ratios = sorted(b / a for a, b in zip(*taken.values(), strict=True))
     band = f"{statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})"
@@ -140,12 +132,9 @@ def peak(call: Callable[[], object]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a million records, 3 rounds")
-    options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    rounds, n = (3, 10**6) if options.quick else (5, 10**7)
+    quick = options_of(__doc__, quick=False).quick
+    pinned()
+    rounds, n = (3, 10**6) if quick else (5, 10**7)
     method = (
         f"this process pinned to one core; processor time, median of {rounds} rounds; in every "
         "round both engines, in alternating order; ratios are of the same round, with the smallest "
@@ -162,8 +151,8 @@ def main() -> None:
         "bounds.\n"
     )
     found = (part for kind in DESCENTS for part in section(kind, n, rounds))
-    publish(chain(parts, found), None if options.quick else OUTPUT)
+    publish(chain(parts, found), None if quick else "iteration")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

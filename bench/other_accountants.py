@@ -9,22 +9,20 @@ our certificate, of the curve or of the Renyi conversion with their orders and f
 
 from __future__ import annotations
 
-import argparse
 import math
-import signal
 import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import dp_accounting
-import facts
 import numpy as np
 from dp_accounting import dp_event
+from guarded import answers
+from harness import facts, options_of, publish, table
 from peers import quiet
 from tqdm import tqdm
 
@@ -37,7 +35,6 @@ with quiet():
 
 import renyi
 
-RESULT = Path(__file__).parent / "results" / "other_accountants.md"
 LIMIT = 300  # seconds a script
 
 
@@ -122,31 +119,24 @@ def cases(count: int, seed: int) -> list[Case]:
 def timed(run: Callable[[], float]) -> tuple[float, float]:
     """The answer, NaN for an error or none within the limit, and processor seconds."""
 
-    def stop(*_: object) -> None:
-        raise TimeoutError
-
-    start = time.process_time()
-    signal.signal(signal.SIGALRM, stop)
-    signal.alarm(LIMIT)
-    try:
-        with warnings.catch_warnings(), quiet():
+    def ask(_: None) -> tuple[float, float]:
+        start = time.process_time()
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            value = run()
-    except Exception:
-        value = math.nan
-    finally:
-        signal.alarm(0)
-    return value, time.process_time() - start
+            return run(), time.process_time() - start
+
+    (answer,) = answers(ask, [None], LIMIT)
+    return answer.value or (math.nan, LIMIT if answer.reason == "time" else math.nan)
 
 
 def truth(case: Case) -> float:
     """The lower end of what an accountant of this kind can say at least."""
-    if case.peer in ("dp_accounting, PLD", "Opacus, prv"):
-        return renyi.PLDAccountant().compose(case.mechanism).get_epsilon_bounds(case.delta)[0]
-    return renyi.RDPAccountant().compose(case.mechanism).get_epsilon_bounds(case.delta)[0]
+    exact = case.peer in ("dp_accounting, PLD", "Opacus, prv")
+    kind = renyi.PLDAccountant if exact else renyi.RDPAccountant
+    return kind().compose(case.mechanism).get_epsilon_bounds(case.delta)[0]
 
 
-def row(name: str, results: list[tuple[float, float, float, float, float]]) -> str:
+def row(name: str, results: list[tuple[float, float, float, float, float]]) -> list[str]:
     theirs, ours, least, their_time, our_time = np.array(results).T
     answered = np.isfinite(theirs)
     excess = 100 * (theirs[answered] / ours[answered] - 1)
@@ -158,14 +148,11 @@ def row(name: str, results: list[tuple[float, float, float, float, float]]) -> s
         f"{1e3 * np.median(their_time):.3g}", f"{1e3 * np.median(our_time):.3g}",
         f"{1e3 * our_time.max():.3g}", f"{np.median(ratio):.3g}",
     ]  # fmt: skip
-    return f"| {name} | " + " | ".join(map(str, numbers)) + " |"
+    return [name, *map(str, numbers)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--scripts", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = options_of(__doc__, scripts=200, seed=1)
     results: dict[str, list[tuple[float, float, float, float, float]]] = {}
     for case in tqdm(cases(options.scripts, options.seed), disable=None, file=sys.stderr):
         ours, our_time = timed(lambda case=case: case.run(True))
@@ -173,19 +160,17 @@ def main() -> None:
         found = (theirs, ours, truth(case), their_time, our_time)
         results.setdefault(case.peer, []).append(found)
     head = (
-        "| theirs | scripts | no answer | below the truth | ours below | theirs above ours, median "
-        "| 90 % | most | theirs, ms | ours, ms | ours, most | time, theirs / ours |\n"
-        "| --- |" + " ---: |" * 11
+        "theirs|scripts|no answer|below the truth|ours below|theirs above ours, median|90 %|most|"
+        "theirs, ms|ours, ms|ours, most|time, theirs / ours"
     )
-    table = "\n".join([head, *(row(name, found) for name, found in sorted(results.items()))])
     more = {
         "Peers": f"dp_accounting {version('dp-accounting')}, Opacus {version('opacus')}",
         "Method": f"processor time, one run each; no answer: an error, or none in {LIMIT} s",
     }
-    title = "# Random scripts with other libraries' accountants, and with ours"
-    text = f"{title}\n\n{facts.facts(more)}\n{table}\n"
-    RESULT.write_text(text, encoding="utf-8")
-    print(text)
+    title = "# Random scripts with other libraries' accountants, and with ours\n"
+    rows = [row(name, found) for name, found in sorted(results.items())]
+    whole = options.scripts >= 200
+    publish([title, facts(more), table(head, rows)], "other_accountants" if whole else None)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import importlib.metadata
 import logging
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -51,9 +52,22 @@ def quiet() -> Iterator[None]:
 
 def installed() -> tuple[list[Peer], list[str]]:
     """List the libraries that can be imported, and the names of those that cannot."""
+    return found_of(dp_accounting, opacus)
+
+
+def found_of(*makers: Callable[[], Any]) -> tuple[list[Any], list[str]]:
+    """List what makers find, and the names of those that find nothing."""
     with quiet():
-        found = {"dp_accounting": dp_accounting(), "opacus": opacus()}
+        found = {maker.__name__: maker() for maker in makers}
     return [p for p in found.values() if p], [name for name, p in found.items() if p is None]
+
+
+def named(peers: Sequence[Any], missing: Sequence[str]) -> dict[str, str]:
+    """Say which libraries took part."""
+    return {
+        "Peers": ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none",
+        "Not installed, skipped": ", ".join(missing) or "none",
+    }
 
 
 def load(distribution: str, *modules: str) -> tuple[str, tuple[Any, ...]] | None:
@@ -119,10 +133,7 @@ class CurvePeer:
 
 def installed_curves() -> tuple[list[CurvePeer], list[str]]:
     """List the libraries that can be imported, and the names of those that cannot."""
-    with quiet():
-        makers = (dp_accounting_pld, prv_accountant, opacus_prv)
-        found = {maker.__name__: maker() for maker in makers}
-    return [p for p in found.values() if p], [name for name, p in found.items() if p is None]
+    return found_of(dp_accounting_pld, prv_accountant, opacus_prv)
 
 
 def dp_accounting_pld() -> CurvePeer | None:
@@ -216,3 +227,24 @@ def opacus_prv() -> CurvePeer | None:
         delta,
         noise,
     )
+
+
+def truthful(noise: float) -> float:
+    """Probability of the true answer of randomized response whose largest loss is 1 / noise."""
+    return 1 / (1 + math.exp(-1 / noise))
+
+
+def autodp_rdp() -> tuple[str, Any, dict[str, Callable[[float, float], float]]] | None:
+    """Version of autodp, its module of accountants, and divergences of a noise and an order."""
+    if (loaded := load("autodp", "autodp.rdp_acct", "autodp.rdp_bank")) is None:
+        return None
+    version, (accounting, bank) = loaded
+    divergences = {
+        "Gaussian": lambda noise, order: float(bank.RDP_gaussian({"sigma": noise}, order)),
+        "Laplace": lambda noise, order: float(bank.RDP_laplace({"b": noise}, order)),
+        "randomized response": lambda noise, order: float(
+            bank.RDP_randresponse({"p": truthful(noise)}, order)
+        ),
+        "pure DP": lambda noise, order: float(bank.RDP_pureDP({"eps": 1 / noise}, order)),
+    }
+    return version, accounting, divergences

@@ -65,12 +65,12 @@ def train(
         return f"accuracy {run.accuracies[-1]:.3f}, epsilon {round_up(run.epsilons[-1])}"
 
     for batch in progress(sampler, "step", total=plan.steps, note=reached, logged=LOGGED):
-        start = time.perf_counter()
+        start = time.process_time()
         clipped = classifier.clipped_sum(
             data.train[batch], data.train_labels[batch], plan.max_grad_norm
         )
         optimizer.step(clipped)
-        seconds += time.perf_counter() - start
+        seconds += time.process_time() - start
         images += len(batch)
         if optimizer.steps % every == 0 or optimizer.steps == plan.steps:
             run.steps.append(optimizer.steps)
