@@ -14,8 +14,8 @@ divergence has left it all fill a part of the panel.
 
 from __future__ import annotations
 
-import argparse
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -174,7 +174,7 @@ def _root(excess: Callable[[float], float], low: float, high: float) -> float:
     return low
 
 
-def main(path: str) -> None:
+def main(path: str = "figure1.png") -> None:
     """Print the table beside independent values and draw the figure."""
     print(
         "sigma       q   condition 1 (known)   condition 2 (known)"
@@ -193,8 +193,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "figure", nargs="?", default="figure1.png", help="file to write (%(default)s)"
-    )
-    main(parser.parse_args().figure)
+    main(*sys.argv[1:])

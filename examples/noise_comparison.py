@@ -12,8 +12,8 @@ are narrow but for Gumbel noise used more than once. docs/noise.md has the answe
 
 from __future__ import annotations
 
-import argparse
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,7 +196,7 @@ def _power(delta: float) -> str:
     return f"1e{round(math.log10(delta))}"
 
 
-def main(path: str) -> None:
+def main(path: str = "noise.png") -> None:
     """Print the table and draw the figure."""
     for row in table():
         print(row, flush=True)
@@ -205,8 +205,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "figure", nargs="?", default="noise.png", help="file to write (%(default)s)"
-    )
-    main(parser.parse_args().figure)
+    main(*sys.argv[1:])
