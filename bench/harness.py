@@ -178,10 +178,7 @@ def _plain(value: float) -> str:
 
 
 def interleave(
-    contenders: Sequence[Contender],
-    *,
-    rounds: int,
-    block: float = 0.02,
+    contenders: Sequence[Contender], *, rounds: int, block: float = 0.02
 ) -> list[Timing]:
     """Time the contenders in turns, so that a busy machine or a changing clock meets all of them.
 

@@ -46,10 +46,7 @@ def continuous(rounds: int) -> Iterable[str]:
                 "renyi, added in place": lambda: noise.add_gaussian_noise(double, 1.5, threads=1),
             },
         ),
-        (
-            "Laplace, float32",
-            {"renyi": lambda: noise.add_laplace_noise(single, 1.5, threads=1)},
-        ),
+        ("Laplace, float32", {"renyi": lambda: noise.add_laplace_noise(single, 1.5, threads=1)}),
         (
             "Laplace, float64",
             {

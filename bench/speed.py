@@ -229,10 +229,7 @@ def ours_identical(k: int, steps: int) -> float:
 
 
 def ours_distinct(
-    k: int,
-    steps: int,
-    orders: Sequence[float] | None = None,
-    conversion: Conversion = "optimal",
+    k: int, steps: int, orders: Sequence[float] | None = None, conversion: Conversion = "optimal"
 ) -> float:
     accountant, value = RDPAccountant(orders=orders, conversion=conversion), 0.0
     for run in cases.DISTINCT[:steps]:
@@ -292,10 +289,7 @@ def calibration_contenders(target: float, peers: Sequence[Peer]) -> list[Contend
         )
 
     listed = partial(ours, orders=cases.DP_ACCOUNTING_ORDERS, conversion="balle")
-    contenders = [
-        Contender("renyi", ours),
-        Contender("renyi, orders of dp_accounting", listed),
-    ]
+    contenders = [Contender("renyi", ours), Contender("renyi, orders of dp_accounting", listed)]
     for peer in peers:
         if peer.name == "dp_accounting":
             events, rdp = peer.modules
@@ -366,7 +360,7 @@ def machine(peers: Sequence[Any], missing: Sequence[str], rounds: int) -> str:
             "Method": f"this process pinned to one core; median of {rounds} rounds (3 for live "
             "use); in every round all engines of a table, in alternating order; ratios are of the "
             "same round, with the band from the 10th to the 90th percentile in brackets; garbage "
-            "collection, log lines and warnings off",
+            "collection, log lines and warnings off"
         }
     )
 

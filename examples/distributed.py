@@ -102,10 +102,7 @@ def train(
 @program(
     "distributed",
     "Train a classifier of digits privately on several processes, with Dask.",
-    {
-        "--workers": (2, "processes of a cluster on this machine"),
-        **TRAINING,
-    },
+    {"--workers": (2, "processes of a cluster on this machine"), **TRAINING},
 )
 def main(options: argparse.Namespace) -> None:
     """Run the program on a cluster of this machine and return its exit code."""
