@@ -58,17 +58,9 @@ PROBE = Gaussian(20.0)
 
 def readers():
     """Return what takes text, and what it makes of itself again."""
-    kinds = (
-        filters.PrivacyFilter,
-        filters.GDPFilter,
-        filters.ZCDPFilter,
-        filters.RenyiFilter,
-        filters.PrivacyOdometer,
-    )
-    return [
-        kind.from_json
-        for kind in (Mechanism, renyi.PLDAccountant, renyi.RDPAccountant, *kinds, Release)
-    ]
+    names = ("PrivacyFilter", "GDPFilter", "ZCDPFilter", "RenyiFilter", "PrivacyOdometer")
+    kinds = [renyi.PLDAccountant, renyi.RDPAccountant, *(getattr(filters, one) for one in names)]
+    return [kind.from_json for kind in (Mechanism, *kinds, Release)]
 
 
 def read(reader, content):
@@ -280,11 +272,8 @@ def seeds():
     """Return one good input at least for each target."""
     nested = renyi.PoissonSampled(Gaussian(1.1), 0.01) * 30 + Laplace(2.0) + ApproxDP(0.1, 1e-9)
     zcdp, odometer = filters.ZCDPFilter(0.5), filters.PrivacyOdometer(1e-6)
-    privacy, gdp, one_order = (
-        filters.PrivacyFilter(1.0, 1e-6),
-        filters.GDPFilter(1.0, 1e-6),
-        filters.RenyiFilter(8.0, 0.5),
-    )
+    privacy, gdp = filters.PrivacyFilter(1.0, 1e-6), filters.GDPFilter(1.0, 1e-6)
+    one_order = filters.RenyiFilter(8.0, 0.5)
     for one in privacy, gdp, zcdp, one_order:
         one.spend(Gaussian(30.0), 2)
         one.reserve(Gaussian(40.0), 3)

@@ -1,4 +1,4 @@
-"""Functions of dp_accounting and of older scripts; mechanisms of autodp."""
+"""Functions of dp_accounting; mechanisms of autodp."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from renyi import (
     PureDP,
     RandomizedResponse,
     RDPAccountant,
-    special,
 )
-from renyi.compat import compute_rdp, get_privacy_spent
 from renyi.pairs import Composition
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
 
 
 def test_order_one_is_not_used():
+    pytest.importorskip("dp_accounting")
+    from renyi.compat.dp_accounting import compute_delta, compute_epsilon
+
     orders, rdp = [1.0, 2.0, 8.0], [0.1, 0.2, 0.8]
-    assert get_privacy_spent(orders, rdp, delta=1e-5) == get_privacy_spent(
-        orders[1:], rdp[1:], delta=1e-5
-    )
+    assert compute_epsilon(orders, rdp, 1e-5) == compute_epsilon(orders[1:], rdp[1:], 1e-5)
+    assert compute_delta(orders, rdp, 1.0) == compute_delta(orders[1:], rdp[1:], 1.0)
     with pytest.raises(ValueError, match="order"):
-        get_privacy_spent([1.0], [0.1], delta=1e-5)
+        compute_epsilon([1.0], [0.1], 1e-5)
     with pytest.raises(ValueError, match="rdp"):
-        get_privacy_spent([3.0, 2.0], [0.1], delta=1e-5)
+        compute_epsilon([3.0, 2.0], [0.1], 1e-5)
 
 
 class TestDpAccounting:
@@ -253,33 +253,3 @@ class TestAutodp:
         replaced = AmplificationBySampling(PoissonSampling=False)(noise, 0.1)
         with pytest.raises(TypeError, match="FixedSizeSampled"):
             from_autodp(replaced)
-
-
-# --- functions of scripts
-
-
-ORDERS = [1.5, 2.5, 5, 50, 100]
-
-
-def test_compute_rdp():
-    """The exact values of the 50 steps are those of test_dp_accounting_parity.py."""
-    found = compute_rdp(0.01, 2.5, 50, ORDERS)
-    exact = [6.50070897188e-4, 1.08541805692e-3, 2.18075656231e-3, 2.38460375387e-2]
-    np.testing.assert_allclose(found[:4], exact, rtol=1e-11)
-    assert (found >= 50 * special.rdp_sampled_gaussian_lower(0.01, 2.5, np.array(ORDERS))).all()
-    assert compute_rdp(q=0.01, noise_multiplier=2.5, steps=50, orders=5) == found[2]
-
-
-def test_get_privacy_spent_in_both_ways():
-    rdp = compute_rdp(0.01, 1.0, 1000, ORDERS)
-    epsilon, delta, order = get_privacy_spent(ORDERS, rdp, target_delta=1e-5)
-    assert (epsilon, order) == get_privacy_spent(orders=ORDERS, rdp=rdp, delta=1e-5)
-    assert delta == 1e-5
-    assert get_privacy_spent(ORDERS, rdp, target_eps=epsilon)[1] <= 1e-5 * (1 + 1e-9)
-    step = PoissonSampled(Gaussian(1.0), 0.01)
-    assert epsilon == pytest.approx(
-        RDPAccountant(orders=ORDERS).compose(step, 1000).get_epsilon(1e-5), rel=1e-12
-    )
-    assert epsilon > PLDAccountant().compose(step, 1000).get_epsilon(1e-5)
-    with pytest.raises(ValueError, match="exactly one of"):
-        get_privacy_spent(ORDERS, rdp)
