@@ -87,9 +87,7 @@ def calibration(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
     contenders = [Contender("renyi", ours)]
     for peer in peers:
         if (noise := peer.noise_multiplier) is not None:
-            call = partial(
-                lambda k, f: f(TARGET * (1 + 1e-10 * k), DELTA, RUN.sample_rate, RUN.steps), f=noise
-            )
+            call = partial(lambda k, f: f(TARGET * (1 + 1e-10 * k), DELTA, RUN), f=noise)
             contenders.append(Contender(peer.name, call))
     timings = interleave(contenders, rounds=min(rounds, 5))
     yield compared(

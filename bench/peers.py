@@ -25,16 +25,23 @@ class Training(NamedTuple):
         return self._replace(noise_multiplier=self.noise_multiplier * (1 + 1e-10 * k))
 
 
+Noise = Callable[[float, float, Training], float]  # the least for epsilon, delta and a run
+
+
 @dataclass(frozen=True)
 class Peer:
-    """A library: epsilon of a run at delta (fresh accountant, default orders), and its log A."""
+    """A library: epsilon of a run at delta (fresh accountant, default orders), and its log A.
+
+    ``live`` asks for epsilon after each of some steps; ``noises`` are calibrations by name.
+    """
 
     name: str
     version: str
     orders: tuple[float, ...]
     epsilon: Callable[[Training, float], float]
     log_a: Callable[[float, float, float], float]
-    modules: tuple[Any, ...]
+    live: Callable[[Sequence[Training], float], float]
+    noises: dict[str, Noise]
 
 
 @contextlib.contextmanager
@@ -79,6 +86,32 @@ def load(distribution: str, *modules: str) -> tuple[str, tuple[Any, ...]] | None
         return None
 
 
+def dp_step(events: Any, run: Training) -> Any:
+    gaussian = events.GaussianDpEvent(run.noise_multiplier)
+    full = run.sample_rate == 1
+    return gaussian if full else events.PoissonSampledDpEvent(run.sample_rate, gaussian)
+
+
+def dp_noise(events: Any, accountant: Any) -> Noise:
+    def noise(target: float, delta: float, run: Training) -> float:
+        def event(sigma: float) -> Any:
+            step = dp_step(events, run._replace(noise_multiplier=sigma))
+            return events.SelfComposedDpEvent(step, run.steps)
+
+        return float(events.calibrate_dp_mechanism(accountant, event, target, delta))
+
+    return noise
+
+
+def opacus_noise(utils: Any, accountant: str, tolerance: float) -> Noise:
+    def noise(target: float, delta: float, run: Training) -> float:
+        goal = {"target_epsilon": target, "target_delta": delta, "epsilon_tolerance": tolerance}
+        steps = {"sample_rate": run.sample_rate, "steps": run.steps}
+        return float(utils.get_noise_multiplier(**goal, **steps, accountant=accountant))
+
+    return noise
+
+
 def dp_accounting() -> Peer | None:
     """Google's dp_accounting."""
     core = "dp_accounting.rdp.rdp_privacy_accountant"
@@ -87,12 +120,18 @@ def dp_accounting() -> Peer | None:
     version, (events, rdp) = loaded
 
     def epsilon(run: Training, delta: float) -> float:
-        gaussian = events.GaussianDpEvent(run.noise_multiplier)
-        event = events.PoissonSampledDpEvent(run.sample_rate, gaussian)
-        return float(rdp.RdpAccountant().compose(event, run.steps).get_epsilon(delta))
+        accountant = rdp.RdpAccountant().compose(dp_step(events, run), run.steps)
+        return float(accountant.get_epsilon(delta))
+
+    def live(steps: Sequence[Training], delta: float) -> float:
+        accountant, value = rdp.RdpAccountant(), 0.0
+        for run in steps:
+            value = accountant.compose(dp_step(events, run)).get_epsilon(delta)
+        return float(value)
 
     orders = tuple(map(float, rdp.DEFAULT_RDP_ORDERS))
-    return Peer("dp_accounting", version, orders, epsilon, rdp._compute_log_a, (events, rdp))
+    noises = {"": dp_noise(events, rdp.RdpAccountant)}
+    return Peer("dp_accounting", version, orders, epsilon, rdp._compute_log_a, live, noises)
 
 
 def opacus() -> Peer | None:
@@ -101,15 +140,23 @@ def opacus() -> Peer | None:
     loaded = load("opacus", core, f"{core}.analysis.rdp", f"{core}.utils")
     if loaded is None:
         return None
-    version, modules = loaded
+    version, (accountants, analysis, utils) = loaded
 
     def epsilon(run: Training, delta: float) -> float:
-        accountant = modules[0].RDPAccountant()
+        accountant = accountants.RDPAccountant()
         accountant.history = [(run.noise_multiplier, run.sample_rate, run.steps)]
         return float(accountant.get_epsilon(delta))
 
-    orders = tuple(map(float, modules[0].RDPAccountant.DEFAULT_ALPHAS))
-    return Peer("opacus", version, orders, epsilon, modules[1]._compute_log_a, modules)
+    def live(steps: Sequence[Training], delta: float) -> float:
+        accountant, value = accountants.RDPAccountant(), 0.0
+        for q, sigma, _ in steps:
+            accountant.step(noise_multiplier=sigma, sample_rate=q)
+            value = accountant.get_epsilon(delta)
+        return float(value)
+
+    orders = tuple(map(float, accountants.RDPAccountant.DEFAULT_ALPHAS))
+    noises = {f", tolerance {x:g}": opacus_noise(utils, "rdp", x) for x in (0.01, 1e-6)}
+    return Peer("opacus", version, orders, epsilon, analysis._compute_log_a, live, noises)
 
 
 Composition = Sequence[Training]
@@ -128,7 +175,7 @@ class CurvePeer:
     version: str
     epsilon: Callable[[Composition, float], float]
     delta: Callable[[Composition, float, float], float]
-    noise_multiplier: Callable[[float, float, float, int], float] | None = None
+    noise_multiplier: Noise | None = None
 
 
 def installed_curves() -> tuple[list[CurvePeer], list[str]]:
@@ -144,24 +191,16 @@ def dp_accounting_pld() -> CurvePeer | None:
 
     def accountant(steps: Composition) -> Any:
         ledger = pld.PLDAccountant(value_discretization_interval=1e-4)
-        for q, sigma, count in steps:
-            gaussian = events.GaussianDpEvent(sigma)
-            ledger.compose(gaussian if q == 1 else events.PoissonSampledDpEvent(q, gaussian), count)
+        for run in steps:
+            ledger.compose(dp_step(events, run), run.steps)
         return ledger
-
-    def noise(target: float, delta: float, q: float, count: int) -> float:
-        def event(sigma: float) -> Any:
-            step = events.PoissonSampledDpEvent(q, events.GaussianDpEvent(sigma))
-            return events.SelfComposedDpEvent(step, count)
-
-        return float(events.calibrate_dp_mechanism(pld.PLDAccountant, event, target, delta))
 
     return CurvePeer(
         "dp_accounting PLD",
         version,
         lambda steps, delta: float(accountant(steps).get_epsilon(delta)),
         lambda steps, epsilon, _: float(accountant(steps).get_delta(epsilon)),
-        noise,
+        dp_noise(events, pld.PLDAccountant),
     )
 
 
@@ -212,20 +251,12 @@ def opacus_prv() -> CurvePeer | None:
         composed = accountant(steps)._get_dprv(eps_error=0.01, delta_error=size / 1000)
         return float(composed.compute_delta_estimate(epsilon))
 
-    def noise(target: float, delta: float, q: float, count: int) -> float:
-        return float(
-            utils.get_noise_multiplier(
-                target_epsilon=target, target_delta=delta, sample_rate=q, steps=count,
-                accountant="prv",
-            )
-        )  # fmt: skip
-
     return CurvePeer(
         "opacus PRV",
         version,
         lambda steps, delta: float(accountant(steps).get_epsilon(delta)),
         delta,
-        noise,
+        opacus_noise(utils, "prv", 0.01),
     )
 
 

@@ -124,7 +124,7 @@ def live(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
     ]
     few = cases.LIVE_STEPS_OF_PEERS
     for peer in peers:
-        call = partial(theirs_live, peer=peer, trainings=[cases.LIVE_STEP] * few)
+        call = partial(theirs_live, peer=peer, steps=[cases.LIVE_STEP] * few)
         contenders.append(Contender(f"{peer.name}, {few} steps", call, few))
     timings = interleave(contenders, rounds=rounds)
     exact = {f"renyi, {n:,} steps": value for n, value in cases.LIVE.items()}
@@ -140,7 +140,7 @@ def live(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
     exact[contenders[0].name] = cases.DISTINCT_BEST
     for peer in peers:
         few = n if peer.name == "dp_accounting" else cases.DISTINCT_STEPS_OF_OPACUS
-        theirs = partial(theirs_live, peer=peer, trainings=cases.DISTINCT[:few])
+        theirs = partial(theirs_live, peer=peer, steps=cases.DISTINCT[:few])
         ours = partial(ours_distinct, steps=few, orders=peer.orders, conversion="balle")
         name, own = f"{peer.name}, {few:,} steps", f"renyi, orders of {peer.name}, {few:,} steps"
         contenders += [Contender(name, theirs, few), Contender(own, ours, few)]
@@ -238,68 +238,30 @@ def ours_distinct(
     return value
 
 
-def theirs_live(k: int, peer: Peer, trainings: Sequence[Training]) -> float:
-    value = 0.0
-    if peer.name == "dp_accounting":
-        events, rdp = peer.modules
-        accountant = rdp.RdpAccountant()
-        for run in trainings:
-            gaussian = events.GaussianDpEvent(run.nudged(k).noise_multiplier)
-            accountant.compose(events.PoissonSampledDpEvent(run.sample_rate, gaussian))
-            value = accountant.get_epsilon(DELTA)
-        return float(value)
-    accountant = peer.modules[0].RDPAccountant()
-    for run in trainings:
-        noise = run.nudged(k).noise_multiplier
-        accountant.step(noise_multiplier=noise, sample_rate=run.sample_rate)
-        value = accountant.get_epsilon(DELTA)
-    return float(value)
+def theirs_live(k: int, peer: Peer, steps: Sequence[Training]) -> float:
+    return peer.live([run.nudged(k) for run in steps], DELTA)
 
 
 def calibration_contenders(target: float, peers: Sequence[Peer]) -> list[Contender]:
-    rate, steps = cases.CALIBRATION_RATE, cases.CALIBRATION_STEPS
+    run = Training(cases.CALIBRATION_RATE, 1.0, cases.CALIBRATION_STEPS)
 
     def ours(k: int, **options: Any) -> float:
         return renyi.calibrate_noise_multiplier(
             target_epsilon=target * (1 + 1e-10 * k),
             target_delta=DELTA,
-            sample_rate=rate,
-            steps=steps,
+            sample_rate=run.sample_rate,
+            steps=run.steps,
             accountant="rdp",
             **options,
         )
 
-    def dp_accounting(k: int, events: Any, rdp: Any) -> float:
-        def event(noise: float) -> Any:
-            step = events.PoissonSampledDpEvent(rate, events.GaussianDpEvent(noise))
-            return events.SelfComposedDpEvent(step, steps)
-
-        goal = target * (1 + 1e-10 * k)
-        return float(events.calibrate_dp_mechanism(rdp.RdpAccountant, event, goal, DELTA))
-
-    def opacus(k: int, utils: Any, tolerance: float) -> float:
-        return float(
-            utils.get_noise_multiplier(
-                target_epsilon=target * (1 + 1e-10 * k),
-                target_delta=DELTA,
-                sample_rate=rate,
-                steps=steps,
-                epsilon_tolerance=tolerance,
-            )
-        )
-
     listed = partial(ours, orders=cases.DP_ACCOUNTING_ORDERS, conversion="balle")
-    contenders = [Contender("renyi", ours), Contender("renyi, orders of dp_accounting", listed)]
-    for peer in peers:
-        if peer.name == "dp_accounting":
-            events, rdp = peer.modules
-            call: Callable[[int], float] = partial(dp_accounting, events=events, rdp=rdp)
-            contenders.append(Contender(peer.name, call))
-        else:
-            for tolerance in (0.01, 1e-6):
-                call = partial(opacus, utils=peer.modules[2], tolerance=tolerance)
-                contenders.append(Contender(f"{peer.name}, tolerance {tolerance:g}", call))
-    return contenders
+    theirs = [
+        Contender(f"{peer.name}{name}", lambda k, f=noise: f(target * (1 + 1e-10 * k), DELTA, run))
+        for peer in peers
+        for name, noise in peer.noises.items()
+    ]
+    return [Contender("renyi", ours), Contender("renyi, orders of dp_accounting", listed), *theirs]
 
 
 def fresh_process(statement: str, *, numpy_itself: bool) -> float:
