@@ -25,6 +25,7 @@ from renyi import (
     ShuffledBatches,
     TruncatedPoissonSampled,
 )
+from renyi._search import bisected
 from renyi.calibration import calibrate, calibrate_noise_multiplier
 from renyi.mechanisms import Mechanism
 
@@ -50,16 +51,13 @@ def noise(make: Callable[[float], Mechanism], epsilon: float, near: float) -> fl
 
 def attacked(batches: int, epochs: int, epsilon: float, most: float) -> float:
     """Return the noise below which an attack on the order exceeds the target."""
-    low, high = max(0.02 * most, LEAST_ATTACKED), most
-    while high > (1.0 + TOLERANCE) * low:
-        middle = math.sqrt(low * high)
+
+    def resists(noise: float) -> bool:
         accountant = PLDAccountant(adjacency="zero_out")
-        accountant.compose(ShuffledBatches(Gaussian(middle), batches), epochs)
-        if accountant.get_epsilon_bounds(DELTA, rtol=1e-3)[0] > epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
+        accountant.compose(ShuffledBatches(Gaussian(noise), batches), epochs)
+        return bool(accountant.get_epsilon_bounds(DELTA, rtol=1e-3)[0] <= epsilon)
+
+    return bisected(resists, max(0.02 * most, LEAST_ATTACKED), most, TOLERANCE)[0]
 
 
 def row(batches: int, epochs: int, epsilon: float) -> list[str]:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 import renyi
+from renyi._search import bisected
 from renyi.mechanisms import Mechanism, PrivacyLoss
 
 DELTAS = (1e-5, 1e-10)
@@ -102,11 +103,10 @@ def staircase(deviation: float) -> renyi.Staircase:
         root = (0.5 * b * (1.0 - 2.0 * b + 2.0 * b**3 - b**4)) ** (1.0 / 3.0)
         return float((root - b * (1.0 - b)) / (1.0 - b) ** 2)
 
-    low, high = 1e-3, 50.0
-    while high - low > 1e-14 * high:
-        middle = 0.5 * (low + high)
-        wide = staircase_variance(middle, best(middle)) > deviation**2
-        low, high = (middle, high) if wide else (low, middle)
+    def narrow(epsilon: float) -> bool:
+        return staircase_variance(epsilon, best(epsilon)) <= deviation**2
+
+    high = bisected(narrow, 1e-3, 50.0, 1e-14)[1]
     return renyi.Staircase(high, best(high))
 
 
