@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -178,7 +179,11 @@ def _plain(value: float) -> str:
 
 
 def interleave(
-    contenders: Sequence[Contender], *, rounds: int, block: float = 0.02
+    contenders: Sequence[Contender],
+    *,
+    rounds: int,
+    block: float = 0.02,
+    clock: Clock = time.perf_counter,
 ) -> list[Timing]:
     """Time the contenders in turns, so that a busy machine or a changing clock meets all of them.
 
@@ -192,13 +197,13 @@ def interleave(
     try:
         with quiet():
             for contender in contenders:
-                start = time.perf_counter()
-                results.append(contender.call(0))  # also the warm-up
-                slow = time.perf_counter() - start > 50 * block
-                calls.append(1 if slow else _calls_in(block, contender, number))
+                result, taken = least(partial(contender.call, 0), clock=clock)  # also the warm-up
+                results.append(result)
+                slow = taken > 50 * block
+                calls.append(1 if slow else _calls_in(block, contender, number, clock))
             for turn in range(rounds):
                 for k in everyone if turn % 2 == 0 else reversed(everyone):
-                    taken = _seconds(contenders[k], calls[k], number)
+                    taken = _seconds(contenders[k], calls[k], number, clock)
                     seconds[k][turn] = taken / (calls[k] * contenders[k].items)
     finally:
         if collecting:
@@ -209,16 +214,16 @@ def interleave(
     ]
 
 
-def _seconds(contender: Contender, calls: int, number: Iterator[int]) -> float:
+def _seconds(contender: Contender, calls: int, number: Iterator[int], clock: Clock) -> float:
     arguments, call = list(itertools.islice(number, calls)), contender.call
-    start = time.perf_counter()
+    start = clock()
     for k in arguments:
         call(k)
-    return time.perf_counter() - start
+    return clock() - start
 
 
-def _calls_in(block: float, contender: Contender, number: Iterator[int]) -> int:
+def _calls_in(block: float, contender: Contender, number: Iterator[int], clock: Clock) -> int:
     calls = 1
-    while (taken := _seconds(contender, calls, number)) < block / 4 and calls < 1 << 20:
+    while (taken := _seconds(contender, calls, number, clock)) < block / 4 and calls < 1 << 20:
         calls *= 2
     return max(1, round(calls * block / taken))
