@@ -95,41 +95,6 @@ def calibration(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
     )
 
 
-def sweep(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
-    yield "## A sweep over training runs\n"
-    rng = np.random.default_rng(3)
-    count = 10_000
-    runs = [
-        Training(float(q), float(sigma), int(k))
-        for q, sigma, k in zip(
-            10 ** rng.uniform(-4, -1, count),
-            rng.uniform(0.6, 8, count),
-            10 ** rng.uniform(2, 5, count),
-            strict=True,
-        )
-    ]
-    yield (
-        f"Epsilon at 1e-5 of {count:,} random runs: q log-uniform in [1e-4, 0.1], sigma uniform in "
-        f"[0.6, 8], 100 to 100,000 steps. A loop in Python; peers: the first {FEW}.\n"
-    )
-
-    def ours(k: int) -> float:
-        return float(sum(composed([run.nudged(k)]).get_epsilon(DELTA) for run in runs))
-
-    contenders = [Contender("renyi", ours, count)]
-    for peer in peers:
-
-        def theirs(k: int, peer: CurvePeer = peer) -> float:
-            return sum(peer.epsilon([run.nudged(k)], DELTA) for run in runs[:FEW])
-
-        contenders.append(Contender(peer.name, theirs, FEW))
-    timings = interleave(contenders, rounds=1)
-    yield table(
-        "engine|one run|10,000 runs",
-        [[t.name, duration(t.median), duration(t.median * count)] for t in timings],
-    )
-
-
 def many(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
     yield "## Many queries of one composition\n"
     yield (
@@ -198,7 +163,6 @@ def live(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
 SECTIONS: dict[str, Callable[[Sequence[CurvePeer], int], Iterable[str]]] = {
     "epsilon": epsilon,
     "calibration": calibration,
-    "sweep": sweep,
     "many": many,
     "live": live,
 }
