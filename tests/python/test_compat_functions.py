@@ -1,4 +1,4 @@
-"""Functions of dp_accounting; mechanisms of autodp."""
+"""Functions of dp_accounting and its distributions of losses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ import pytest
 from each import slow
 
 from renyi import (
-    ZCDP,
-    Exponential,
     Gaussian,
     Laplace,
     PLDAccountant,
     PoissonSampled,
-    PureDP,
-    RandomizedResponse,
-    RDPAccountant,
 )
 from renyi.pairs import Composition
 
@@ -195,61 +190,3 @@ class TestLossesOfDpAccounting:
         more = theirs.PrivacyLossDistribution.create_from_rounded_probability({-1: 1.0}, 0.0, 1.0)
         with pytest.raises(ValueError, match="masses of sum 1, got others"):
             from_privacy_loss_distribution(more)
-
-
-@pytest.mark.filterwarnings("ignore")
-class TestAutodp:
-    def test_what_is_known(self):
-        """The curves are those of autodp; bounded range makes ours of the exponential smaller."""
-        zoo = pytest.importorskip("autodp.mechanism_zoo")
-        from autodp.transformer_zoo import AmplificationBySampling
-
-        from renyi.compat.autodp import from_autodp
-
-        sample = AmplificationBySampling(PoissonSampling=True)
-        steps = {"prob": 0.01, "sigma": 1.0, "coeff": 1000}
-        known = {
-            zoo.GaussianMechanism(2.0): Gaussian(2.0),
-            zoo.ExactGaussianMechanism(2.0): Gaussian(2.0),
-            zoo.LaplaceMechanism(1.5): Laplace(1.5),
-            zoo.RandresponseMechanism(0.8): RandomizedResponse(0.8, 2),
-            zoo.PureDP_Mechanism(0.5): PureDP(0.5),
-            zoo.zCDP_Mechanism(0.1, 0.2): ZCDP(0.1, 0.2),
-            zoo.DiscreteGaussianMechanism(2.0): ZCDP(0.125),
-            zoo.ExponentialMechanism(1.0): Exponential(1.0),
-            zoo.NoisySGD_Mechanism(0.01, 1.0, 1000): STEP * 1000,
-            zoo.SubsampleGaussianMechanism(steps): STEP * 1000,
-            zoo.ComposedGaussianMechanism({"sigma": 2.0, "coeff": 3}): Gaussian(2.0) * 3,
-            zoo.NoisyGD_Mechanism(np.array([1.0, 2.0])): Gaussian(1.0) + Gaussian(2.0),
-            sample(zoo.GaussianMechanism(1.0), 0.01, improved_bound_flag=True): STEP,
-            sample(zoo.LaplaceMechanism(1.5), 0.1, improved_bound_flag=True): PoissonSampled(
-                Laplace(1.5), 0.1
-            ),
-        }
-        for theirs, wanted in known.items():
-            assert from_autodp(theirs) == wanted
-            found = RDPAccountant().compose(wanted).get_rdp(4.0)
-            assert found <= theirs.RenyiDP(4.0) * (1.0 + 1e-9)
-            assert isinstance(wanted, Exponential) or found >= theirs.RenyiDP(4.0) * (1.0 - 1e-9)
-
-    def test_what_is_not(self):
-        zoo = pytest.importorskip("autodp.mechanism_zoo")
-        from autodp.transformer_zoo import AmplificationBySampling, ComposeGaussian, Composition
-
-        from renyi.compat.autodp import from_autodp
-
-        noise, twice = zoo.GaussianMechanism(1.0), {"sigma": 1.0, "coeff": 2}
-        sample = AmplificationBySampling(PoissonSampling=True)
-        for theirs, remedy in (
-            (Composition()([noise, noise], [1, 2]), "add up its parts"),
-            (ComposeGaussian()([noise], [2]), "add up its parts"),
-            (sample(sample(noise, 0.1), 0.1), r"RDPCurve\(None, mechanism.RenyiDP\)"),
-            (sample(zoo.ComposedGaussianMechanism(twice, "Gaussian"), 0.1), "RDPCurve"),
-            (1.0, "got float"),
-        ):
-            with pytest.raises(TypeError, match=f"zoo and known here.*{remedy}"):
-                from_autodp(theirs)
-        noise.neighboring = "replace_one"
-        replaced = AmplificationBySampling(PoissonSampling=False)(noise, 0.1)
-        with pytest.raises(TypeError, match="FixedSizeSampled"):
-            from_autodp(replaced)
