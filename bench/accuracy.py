@@ -1,7 +1,7 @@
 """Accuracy of log A over the whole parameter box, beside other libraries, against proven values.
 
     python bench/accuracy.py                       # everything, writes bench/results/accuracy.md
-    python bench/accuracy.py --count 10000 --peer-points 300 --output -
+    python bench/accuracy.py --count 10000 --peer-points 300 --quick   # to the screen only
 
 The reference values are balls of relative radius 1e-40 (tests/reference/ball_log_a.py, needs
 python-flint); those of 100,000 points are computed once, in about five minutes, and kept in
@@ -11,20 +11,17 @@ build/reference. dp_accounting and Opacus take part if they are installed.
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import os
-import platform
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from facts import cpu
+from guarded import answers
+from harness import facts, options_of, publish, table
 from numpy.typing import NDArray
-from peers import Peer, installed, quiet
+from peers import Peer, installed
 from tqdm import tqdm
 
 from renyi import special
@@ -32,7 +29,6 @@ from renyi import special
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "reference"))
 
-OUTPUT = ROOT / "bench" / "results" / "accuracy.md"
 REFERENCE = ROOT / "build" / "reference"
 SECONDS = 1.0  # a peer that has not answered by then has failed
 LARGE = 1e4  # log A from here on: another error bound
@@ -60,10 +56,10 @@ ROUTES = (
 )
 
 
-def relative_error(value: Array, table: Table) -> Array:
+def relative_error(value: Array, points: Table) -> Array:
     """|value - truth| / truth; exact up to its own rounding, since truth is hi + lo."""
     with np.errstate(all="ignore"):
-        return np.abs((value - table["hi"]) - table["lo"]) / np.abs(table["hi"])
+        return np.abs((value - points["hi"]) - points["lo"]) / np.abs(points["hi"])
 
 
 def select(table: Table, chosen: NDArray[np.bool_] | Array) -> Table:
@@ -108,52 +104,27 @@ def worst(table: Table, error: Array) -> str:
     return ", ".join(f"{table[k][at]:.6g}" for k in ("q", "sigma", "alpha"))
 
 
-@contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """Interrupt a call that does not return (POSIX, main thread)."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def answer(log_a: Callable[[float, float, float], float], point: Sequence[float]) -> float:
+    q, sigma, alpha = point
+    return float(np.real(log_a(q, sigma, int(alpha) if alpha.is_integer() else alpha)))
 
 
-def peer_values(
-    log_a: Callable[[float, float, float], float], points: Table, name: str
-) -> tuple[Array, int]:
+def peer_values(peer: Peer, points: Table) -> tuple[Array, int]:
     """What a library answers (NaN: nothing usable), and how often it did not answer in time."""
-    values = np.full(len(points["q"]), np.nan)
-    late = 0
-    columns = (points[k].tolist() for k in ("q", "sigma", "alpha"))
-    with quiet(), np.errstate(all="ignore"):
-        for i, (q, sigma, alpha) in enumerate(
-            tqdm(zip(*columns, strict=True), name, len(values), disable=None)
-        ):
-            try:
-                with deadline(SECONDS):
-                    values[i] = float(
-                        np.real(log_a(q, sigma, int(alpha) if alpha.is_integer() else alpha))
-                    )
-            except TimeoutError:
-                late += 1
-            except Exception:  # whatever it is: no answer
-                continue
-    return values, late
+    triples = list(zip(*(points[k].tolist() for k in ("q", "sigma", "alpha")), strict=True))
+    found = answers(partial(answer, peer.log_a), triples, SECONDS)
+    told = list(tqdm(found, peer.name, len(triples), disable=None))
+    values = [np.nan if one.value is None else one.value for one in told]
+    return np.array(values), sum(one.reason == "time" for one in told)
 
 
 def peer_rows(title: str, points: Table, peers: Sequence[Peer]) -> Iterator[list[str]]:
     """Ours and theirs on the same points, orders above 1. A failure counts as off by everything."""
     count = len(points["q"])
     ours = special.log_a(points["q"], points["sigma"], points["alpha"])
-    answers = [("renyi", (ours, 0))]
-    answers += [(f"{p.name} {p.version}", peer_values(p.log_a, points, p.name)) for p in peers]
-    for name, (values, late) in answers:
+    found = [("renyi", (ours, 0))]
+    found += [(f"{p.name} {p.version}", peer_values(p, points)) for p in peers]
+    for name, (values, late) in found:
         failed = ~(np.isfinite(values) & (values > 0))
         error = np.where(failed, np.inf, relative_error(values, points))
         under = np.isfinite(values) & (values < points["hi"] * (1 - 1e-6))
@@ -175,33 +146,9 @@ def peer_rows(title: str, points: Table, peers: Sequence[Peer]) -> Iterator[list
 
 def everyday(table: Table) -> NDArray[np.bool_]:
     """The part of the box where most accounting happens."""
-    q, sigma, alpha = table["q"], table["sigma"], table["alpha"]
-    return (
-        (q >= 1e-6)
-        & (q <= 0.5)
-        & (sigma >= 0.3)
-        & (sigma <= 100)
-        & (alpha >= 1.01)
-        & (alpha <= 512)
-    )
-
-
-def markdown(head: str, rows: Sequence[Sequence[str]]) -> str:
-    titles = head.split("|")
-    lines = ["| " + " | ".join(row) + " |" for row in (titles, ["---"] * len(titles), *rows)]
-    return "\n".join(lines)
-
-
-def machine(command: str, table: Table) -> str:
-    versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("renyi", "numpy"))
-    lines = {
-        "Command": f"`{command}`",
-        "Points": f"{len(table['q']):,}",
-        "Processor": f"{cpu()}, {os.cpu_count()} cores",
-        "System": f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
-        "Versions": versions,
-    }
-    return "\n".join(f"* {name}: {value}" for name, value in lines.items())
+    bounds = {"q": (1e-6, 0.5), "sigma": (0.3, 100), "alpha": (1.01, 512)}
+    inside = [(low <= table[k]) & (table[k] <= high) for k, (low, high) in bounds.items()]
+    return np.logical_and.reduce(inside)
 
 
 def load(path: Path, count: int) -> Table:
@@ -215,10 +162,9 @@ def load(path: Path, count: int) -> Table:
 
 
 def report(arguments: argparse.Namespace) -> Iterator[str]:
-    table = load(arguments.reference, arguments.count)
+    points = load(arguments.reference, arguments.count)
     yield "# Accuracy of log A\n"
-    command = "python bench/accuracy.py " + " ".join(sys.argv[1:])
-    yield machine(command.strip(), table) + "\n"
+    yield facts({"Points": f"{arguments.count:,}"})
     yield (
         "Points: log-uniform sampling rate in [1e-12, 1], noise multiplier in [0.01, 1e6] and "
         "distance of the order from 1 in [1e-8, 1e6]; 30 % integers up to 1e6, 25 % negative "
@@ -228,20 +174,20 @@ def report(arguments: argparse.Namespace) -> Iterator[str]:
     yield "## The engine\n"
     head = "function|log A|points|declined (NaN)|inf or <= 0|largest relative error|median"
     head += "|outside [lower, upper]|widest bracket|largest error at q, sigma, alpha"
-    yield markdown(head, list(engine_rows(table))) + "\n"
+    yield table(head, engine_rows(points))
     peers, missing = installed()
     yield "## Beside other libraries, orders above 1\n"
     if missing:
         yield f"Not installed: {', '.join(missing)}.\n"
     rows: list[list[str]] = []
-    above = table["alpha"] > 1
-    for title, part in (("whole box", above), ("everyday part", above & everyday(table))):
+    above = points["alpha"] > 1
+    for title, part in (("whole box", above), ("everyday part", above & everyday(points))):
         chosen = np.flatnonzero(part)[: arguments.peer_points]
         if len(chosen):
-            rows += peer_rows(title, select(table, chosen), peers)
+            rows += peer_rows(title, select(points, chosen), peers)
     head = "points from|library|points|off > 1e-6|off > 1 %|off > 50 %|below the truth by > 1e-6"
     head += f"|failed|of these not within {SECONDS:g} s|median error"
-    yield markdown(head, rows) + "\n"
+    yield table(head, rows)
     yield (
         "Failed: infinite, NaN, not positive, an exception, or no answer in time; a failure counts "
         "in every column of errors. Below the truth: privacy loss is under-reported (finite "
@@ -251,22 +197,8 @@ def report(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--count", type=int, default=100_000, help="points of the sweep")
-    parser.add_argument(
-        "--peer-points", type=int, default=3000, help="points of each part for peers"
-    )
-    parser.add_argument("--reference", type=Path, default=REFERENCE, help="directory of the table")
-    parser.add_argument(
-        "--output", default=str(OUTPUT), help="markdown file; - for the terminal only"
-    )
-    arguments = parser.parse_args()
-    text = "\n".join(report(arguments))
-    print(text)
-    if arguments.output != "-":
-        Path(arguments.output).write_text(text, encoding="utf-8")
+    options = options_of(__doc__, count=100_000, peer_points=3000, reference=REFERENCE, quick=False)
+    publish(report(options), None if options.quick else "accuracy")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ Beside jax_privacy where that is installed (python -m pip install --no-deps jax_
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Callable
@@ -18,20 +17,18 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # for examples
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))  # for examples
 
 import numpy as np
 from examples.audit import audit
-from facts import facts
+from harness import facts, options_of, publish, table
 from scipy.stats import binom
-from speed import table
 
 from renyi import Gaussian, Laplace, PLDAccountant, PoissonSampled, special
 from renyi.audit import Audit, ManyRuns, OneRun, SequentialRuns
 from renyi.audit._claims import Curve
 from renyi.sgd import TrainingPlan
 
-RESULTS = Path(__file__).parent / "results"
 CONFIDENCE = 0.95
 
 
@@ -158,10 +155,10 @@ def most(audits: int) -> int:
 
 
 def coverage(audits: int) -> list[list[str]]:
-    found = [(null, wrong(null, audits)) for null in NULLS]
     return [
         [f"{null.kind}, {null.mechanism}", f"{k}", f"{k / audits:.2%}", f"{most(audits)}"]
-        for null, k in found
+        for null in NULLS
+        for k in [wrong(null, audits)]
     ]
 
 
@@ -182,18 +179,12 @@ def beside(scores: np.ndarray, inside: np.ndarray, delta: float, many_runs: bool
     """Return the bounds of the other library: without structure, and of Gaussian noise."""
     if (other := peer()) is None:
         return ["", ""]
-    auditor = other.CanaryScoreAuditor(scores[inside], scores[~inside])
+    auditor, failing = other.CanaryScoreAuditor(scores[inside], scores[~inside]), 1.0 - CONFIDENCE
     if many_runs:
-        splits = (
-            auditor.epsilon_clopper_pearson(1.0 - CONFIDENCE, delta, one_sided=False),
-            auditor.epsilon_from_gdp(1.0 - CONFIDENCE, delta),
-        )
-    else:
-        splits = (
-            auditor.epsilon_one_run(1.0 - CONFIDENCE, delta),
-            auditor.epsilon_one_run_fdp(1.0 - CONFIDENCE, delta),
-        )
-    return [f"{bound:.3f}" for bound in splits]
+        first = auditor.epsilon_clopper_pearson(failing, delta, one_sided=False)
+        return [f"{first:.3f}", f"{auditor.epsilon_from_gdp(failing, delta):.3f}"]
+    first = auditor.epsilon_one_run(failing, delta)
+    return [f"{first:.3f}", f"{auditor.epsilon_one_run_fdp(failing, delta):.3f}"]
 
 
 def same_scores() -> list[list[str]]:
@@ -222,7 +213,7 @@ def same_scores() -> list[list[str]]:
     return rows
 
 
-def of_training(quick: bool) -> str:
+def of_training(quick: bool) -> list[str]:
     rows = [row(case, case.runs // 50 if quick else case.runs) for case in CASES]
     method = (
         "half of the runs with the worst record, half without; log-likelihood ratio of all noisy "
@@ -230,10 +221,10 @@ def of_training(quick: bool) -> str:
         "of each lower bound"
     )
     head = "run|noise multiplier|sampling rate|steps|δ|runs|reported ε|measured ε >|ratio"
-    return f"# Audit of DP-SGD\n\n{facts({'Method': method})}\n{table(head, rows)}"
+    return ["# Audit of DP-SGD\n", facts({"Method": method}), table(head, rows)]
 
 
-def of_audits(quick: bool) -> str:
+def of_audits(quick: bool) -> list[str]:
     audits = 100 if quick else 2000
     method = (
         f"confidence {CONFIDENCE:g} of each lower bound. Below: {audits:,} audits a row, each at a "
@@ -241,23 +232,16 @@ def of_audits(quick: bool) -> str:
         "many may refute it by a binomial test at 99.9 %"
     )
     head = "scores|true ε|any mechanism: ε >|Gaussian: ε >|jax_privacy, any|jax_privacy, Gaussian"
-    return (
-        f"# Audits\n\n{facts({'Method': method})}\n{table(head, same_scores())}\n"
-        f"{table('audit|refuted what is true|share|at most', coverage(audits))}"
-    )
+    proved = table("audit|refuted what is true|share|at most", coverage(audits))
+    return ["# Audits\n", facts({"Method": method}), table(head, same_scores()), proved]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few of either, to the screen only")
-    parser.add_argument("--dp-sgd", action="store_true", help="of training with the worst record")
-    options = parser.parse_args()
-    text = of_training(options.quick) if options.dp_sgd else of_audits(options.quick)
-    print(text)
-    if not options.quick:
-        (RESULTS / ("audit_dp_sgd.md" if options.dp_sgd else "audit.md")).write_text(text)
-    return 0
+def main() -> None:
+    options = options_of(__doc__, quick=False, dp_sgd=False)
+    parts = of_training(options.quick) if options.dp_sgd else of_audits(options.quick)
+    name = "audit_dp_sgd" if options.dp_sgd else "audit"
+    publish(parts, None if options.quick else name)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -18,14 +18,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from facts import facts, publish
+from harness import facts, publish, table
 from scipy.optimize import brentq
 from scipy.stats import beta
-from speed import table
 
 from renyi import MatrixMechanism, PLDAccountant
 from renyi.matrix import (
@@ -41,7 +39,6 @@ from renyi.matrix import (
     priced,
 )
 
-RESULTS = Path(__file__).parent / "results"
 FAILURE = 1e-6
 BLOCK = 250_000  # normal numbers at a time
 
@@ -221,8 +218,7 @@ def main() -> None:
         draws //= 100
     made = draws_table(draws) if options.part == "draws" else noise_table(draws)
     title = f"# Random bins: {options.part}\n\n{draws:,} draws a row.\n"
-    output = None if options.quick else RESULTS / f"bins_{options.part}.md"
-    publish([title, facts({}), made], output)
+    publish([title, facts(), made], None if options.quick else f"bins_{options.part}")
 
 
 if __name__ == "__main__":

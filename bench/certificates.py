@@ -9,7 +9,6 @@ the engine's lower end allows: otherwise the checker is wrong, and the exit code
 
 from __future__ import annotations
 
-import argparse
 import collections
 import concurrent.futures
 import json
@@ -286,10 +285,9 @@ def tried(mutation):
 
 def main():
     """Print what certificates take, and how many mutations were accepted."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, value in (("runs", 500), ("mutations", 2000), ("seed", 1), ("workers", 1)):
-        parser.add_argument(f"--{name}", type=int, default=value)
-    options = parser.parse_args()
+    from harness import options_of  # not where tests load this file
+
+    options = options_of(__doc__, runs=500, mutations=2000, seed=1, workers=1)
     rng = random.Random(options.seed)
     rows, kept, refused = [], [], collections.Counter()
     with concurrent.futures.ProcessPoolExecutor(options.workers) as pool:

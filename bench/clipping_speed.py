@@ -15,19 +15,22 @@ at best: what that alone costs on a machine is measured too, by NumPy's fastest 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-OUTPUT = Path(__file__).parent / "results" / "clipping_speed.md"
+import numpy as np
+from harness import facts, options_of, publish, table
+
+from renyi.sgd import clip_and_sum, per_sample_norms
+
 SHAPES = (
     (25_600, 10_000, "C"),
     (2_560, 100_000, "C"),
@@ -46,11 +49,7 @@ OURS = "renyi"
 
 
 def contenders(array: Any, threads: int) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Names and calls; the imports are late, after the environment was set."""
-    import numpy as np
-
-    from renyi.sgd import clip_and_sum, per_sample_norms
-
+    """Names and calls."""
     pool = ThreadPoolExecutor(threads)
     flat = array.ravel(order="K")
     parts = [
@@ -119,8 +118,6 @@ def _status(field: str) -> float:
 
 def measure(threads: int, rounds: int, shrink: int) -> None:
     """Print times in seconds and bytes of memory, a line of JSON for each shape."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     size = SHAPES[0][0] * SHAPES[0][1] // shrink
     buffer = np.empty(size, np.float32)
@@ -155,8 +152,8 @@ def measure(threads: int, rounds: int, shrink: int) -> None:
 def speed(lines: list[dict[str, Any]]) -> str:
     """Rows of times: share of the fastest reading, times as long as renyi."""
     names = [n for n in lines[0]["seconds"] if n not in (*READS, TWICE, OURS)]
-    head = ["rows x columns", "threads", "one read", TWICE, "renyi", "share", "median", "norms"]
-    cells = [[*head, *names]]
+    head = "rows x columns|threads|one read|read twice|renyi|share|median|norms"
+    cells = []
     for line in lines:
         seconds = line["seconds"]
         best = {name: min(times) for name, times in seconds.items()}
@@ -167,51 +164,44 @@ def speed(lines: list[dict[str, Any]]) -> str:
         row += [f"{read / ours:.0%}", f"{median:.0%}", f"{read / best[READS[2]]:.0%}"]
         row += [f"{_ms(best[name])} ({best[name] / ours:.1f} x)" for name in names]
         cells.append(row)
-    return _table(cells)
+    return table("|".join([head, *names]), cells)
 
 
 def memory(lines: list[dict[str, Any]]) -> str:
     """Rows of megabytes that a call needed beyond its arguments."""
     names = [n for n in lines[0]["memory"] if n not in (*READS, TWICE)]
-    cells = [["rows x columns", "threads", *names]]
+    cells = []
     for line in lines:
         found = [line["memory"][name] for name in names]
         found = ["?" if bytes is None else f"{bytes / 1e6:.1f} MB" for bytes in found]
         cells.append([line["shape"], str(line["threads"]), *found])
-    return _table(cells)
-
-
-def _table(cells: list[list[str]]) -> str:
-    cells.insert(1, ["---"] * len(cells[0]))
-    return "\n".join("| " + " | ".join(row) + " |" for row in cells)
+    return table("|".join(["rows x columns", "threads", *names]), cells)
 
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.0f} ms"
 
 
+def child_lines(
+    script: str, threads: int, arguments: Sequence[str], more: Mapping[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """Return what a script prints, line by line of JSON, in a process with so many threads."""
+    limits = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(limits, str(threads)) | (more or {})
+    command = [sys.executable, script, "--child", str(threads), *arguments]
+    child = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+    return [json.loads(line) for line in child.stdout.decode().splitlines()]
+
+
 def main() -> None:
     """Measure in processes of their own, and put the numbers side by side."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a quarter of the rows, 3 rounds")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    rounds, shrink = (3, 4) if options.quick else (options.rounds, 1)
+    options = options_of(__doc__, quick=False, child=0)
+    rounds, shrink = (3, 4) if options.quick else (9, 1)
     if options.child:
         measure(options.child, rounds, shrink)
         return
-    lines = []
-    for threads in options.threads:
-        limits = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"))
-        environment = os.environ | {name: str(threads) for name in limits}
-        command = [sys.executable, __file__, "--child", str(threads), "--rounds", str(rounds)]
-        command += ["--quick"] if options.quick else []
-        child = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
-        lines += [json.loads(line) for line in child.stdout.decode().splitlines()]
-    from facts import facts  # loads NumPy
-
+    arguments = ["--quick"] if options.quick else []
+    lines = [line for n in (1, 2) for line in child_lines(__file__, n, arguments)]
     torch = any("Torch" in name for name in lines[0]["seconds"])
     method = (
         f"float32, best of {rounds} rounds. One read: the fastest of NumPy's reductions of the "
@@ -220,15 +210,9 @@ def main() -> None:
         "Norms: the same for `per_sample_norms`. In brackets: times as long as renyi"
         + ("" if torch else "; PyTorch is not installed")
     )
-    text = (
-        f"# Speed of clipping and summing\n\n{facts({'Method': method})}\n{speed(lines)}\n\n"
-        "Memory that a call takes beyond its arguments and `out`, at its peak:\n\n"
-        f"{memory(lines)}\n"
-    )
-    print(text)
-    if not options.quick:
-        OUTPUT.parent.mkdir(exist_ok=True)
-        OUTPUT.write_text(text, encoding="utf-8")
+    parts = ["# Speed of clipping and summing\n", facts({"Method": method}), speed(lines)]
+    parts.append("Memory that a call takes beyond its arguments and `out`, at its peak:\n")
+    publish([*parts, memory(lines)], None if options.quick else "clipping_speed")
 
 
 if __name__ == "__main__":

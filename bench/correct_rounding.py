@@ -11,12 +11,12 @@ Times are of the process.
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from harness import least, options_of
 
 from renyi import special
 from renyi.theory import correct_rounding
@@ -81,10 +81,7 @@ def differs(q, sigma, alpha):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, value in (("points", 1_000_000), ("against", 2000), ("hard", 20), ("seed", 1)):
-        parser.add_argument(f"--{name}", type=int, default=value)
-    options = parser.parse_args()
+    options = options_of(__doc__, points=1_000_000, against=2000, hard=20, seed=1)
     rng = np.random.default_rng(options.seed)
     undecided, kept, seconds = [], [], {}
     changed = done = 0
@@ -93,9 +90,7 @@ def main():
         q, sigma, alpha = random_points(rng, size)
         results = {}
         for f in (special.log_a, special.log_a_nearest, special.rdp_sampled_gaussian_nearest):
-            start = time.process_time()
-            results[f.__name__] = f(q, sigma, alpha)
-            took = time.process_time() - start
+            results[f.__name__], took = least(partial(f, q, sigma, alpha))
             seconds[f.__name__] = seconds.get(f.__name__, 0.0) + took
         fast, log_a, rdp = results.values()
         missing = np.isnan(log_a) | np.isnan(rdp)

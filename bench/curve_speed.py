@@ -9,25 +9,18 @@ absent. One core, all contenders in turns.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from facts import publish
+from harness import Contender, compared, duration, interleave, relative, table
 from peers import CurvePeer, Training, installed_curves
-from speed import duration, machine, mechanism, relative, table, times
-from timing import Contender, interleave
+from speed import mechanism, program
 
 import renyi
 from renyi import PLDAccountant
 
-OUTPUT = Path(__file__).parent / "results" / "curve_speed.md"
 DELTA = 1e-5
 RUN = Training(0.01, 1.0, 10_000)
 EXACT = 6.18771238997154  # epsilon of RUN at DELTA: root of renyi.reference.delta
@@ -63,19 +56,12 @@ def epsilon(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
         call = partial(lambda k, p: p.epsilon([RUN.nudged(k)], DELTA), p=peer)
         contenders.append(Contender(peer.name, call))
     timings = interleave(contenders, rounds=rounds)
-    yield table(
+    yield compared(
         "engine|median|time / renyi|time / bracket|epsilon|relative error",
-        [
-            [
-                t.name,
-                duration(t.median),
-                times(timings[0], t),
-                times(timings[1], t) if t not in timings[:2] else "",
-                f"{t.result:.10g}",
-                relative(t.result, EXACT),
-            ]
-            for t in timings
-        ],
+        timings,
+        lambda t: timings[1].times(t) if t not in timings[:2] else "",
+        lambda t: f"{t.result:.10g}",
+        lambda t: relative(t.result, EXACT),
     )
 
 
@@ -101,49 +87,11 @@ def calibration(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
     contenders = [Contender("renyi", ours)]
     for peer in peers:
         if (noise := peer.noise_multiplier) is not None:
-            call = partial(
-                lambda k, f: f(TARGET * (1 + 1e-10 * k), DELTA, RUN.sample_rate, RUN.steps), f=noise
-            )
+            call = partial(lambda k, f: f(TARGET * (1 + 1e-10 * k), DELTA, RUN), f=noise)
             contenders.append(Contender(peer.name, call))
     timings = interleave(contenders, rounds=min(rounds, 5))
-    yield table(
-        "engine|median|time / renyi|noise multiplier",
-        [[t.name, duration(t.median), times(timings[0], t), f"{t.result:.8f}"] for t in timings],
-    )
-
-
-def sweep(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
-    yield "## A sweep over training runs\n"
-    rng = np.random.default_rng(3)
-    count = 10_000
-    runs = [
-        Training(float(q), float(sigma), int(k))
-        for q, sigma, k in zip(
-            10 ** rng.uniform(-4, -1, count),
-            rng.uniform(0.6, 8, count),
-            10 ** rng.uniform(2, 5, count),
-            strict=True,
-        )
-    ]
-    yield (
-        f"Epsilon at 1e-5 of {count:,} random runs: q log-uniform in [1e-4, 0.1], sigma uniform in "
-        f"[0.6, 8], 100 to 100,000 steps. A loop in Python; peers: the first {FEW}.\n"
-    )
-
-    def ours(k: int) -> float:
-        return float(sum(composed([run.nudged(k)]).get_epsilon(DELTA) for run in runs))
-
-    contenders = [Contender("renyi", ours, count)]
-    for peer in peers:
-
-        def theirs(k: int, peer: CurvePeer = peer) -> float:
-            return sum(peer.epsilon([run.nudged(k)], DELTA) for run in runs[:FEW])
-
-        contenders.append(Contender(peer.name, theirs, FEW))
-    timings = interleave(contenders, rounds=1)
-    yield table(
-        "engine|one run|10,000 runs",
-        [[t.name, duration(t.median), duration(t.median * count)] for t in timings],
+    yield compared(
+        "engine|median|time / renyi|noise multiplier", timings, lambda t: f"{t.result:.8f}"
     )
 
 
@@ -177,10 +125,7 @@ def many(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
 
         contenders.append(Contender(f"{peer.name}, {FEW} deltas", theirs, FEW))
     timings = interleave(contenders, rounds=min(rounds, 3))
-    yield table(
-        "engine|one value|time / renyi",
-        [[t.name, duration(t.median), times(timings[0], t)] for t in timings],
-    )
+    yield compared("engine|one value|time / renyi", timings)
 
 
 def live(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
@@ -218,25 +163,11 @@ def live(peers: Sequence[CurvePeer], rounds: int) -> Iterable[str]:
 SECTIONS: dict[str, Callable[[Sequence[CurvePeer], int], Iterable[str]]] = {
     "epsilon": epsilon,
     "calibration": calibration,
-    "sweep": sweep,
     "many": many,
     "live": live,
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="2 rounds, to the screen only")
-    parser.add_argument("--only", choices=SECTIONS, nargs="+", help="these sections, screen only")
-    options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):  # before the peers are loaded, so that torch sees one core
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    peers, missing = installed_curves()
-    rounds = 2 if options.quick else 7
-    parts = ["# Speed of the exact privacy curve\n", machine(peers, missing, rounds)]
-    found = (part for name in options.only or SECTIONS for part in SECTIONS[name](peers, rounds))
-    publish(chain(parts, found), None if options.quick or options.only else OUTPUT)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    title = "Speed of the exact privacy curve"
+    program(__doc__, "curve_speed", title, SECTIONS, installed_curves, (2, 7))

@@ -5,76 +5,48 @@
 
 Needs scikit-learn, torch and opacus. Both start from the same weights, with the same split, noise
 multiplier, clipping norm, rate of learning and of sampling, and as many steps; one thread each, in
-turns. Opacus is spared its data loader: batches are indexed from a tensor.
+turns.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"  # before NumPy is there
-sys.path.append(str(Path(__file__).resolve().parents[1]))  # for examples
-
-# ruff: noqa: E402
-import numpy as np
+from beside_opacus import Result, report, row, with_opacus  # isort: skip
 from examples._classifiers import CLASSIFIERS
-from examples._data import Split, digits
+from examples._data import digits
 from examples.digits import CLASSES, train
-from facts import facts
-from speed import table
-from tqdm import tqdm
+from harness import options_of
 
 from renyi.sgd import TrainingPlan
 
-OUTPUT = Path(__file__).parent / "results" / "digits.md"
 EPSILONS, DELTA, RUNS = (1.0, 3.0, 8.0), 1e-5, 30
 BATCH, EPOCHS, NORM, LEARNING_RATE = 256, 20, 0.5, 2.0
 
 
-class Result(NamedTuple):
-    accuracy: float
-    images_per_second: float
-
-
-def with_renyi(classifier: Any, data: Split, plan: TrainingPlan) -> Result:
-    run = train(classifier, data, plan, LEARNING_RATE, DELTA)
-    return Result(run.accuracies[-1], run.images_per_second)
-
-
-def with_opacus(classifier: Any, data: Split, plan: TrainingPlan) -> Result:
+def both(kind: str, epsilon: float, seed: int) -> tuple[Result, Result]:
     import torch
-    from opacus import GradSampleModule
-    from opacus.optimizers import DPOptimizer
 
-    torch.set_num_threads(1)
-    model = GradSampleModule(_module(classifier, torch))
-    optimizer = DPOptimizer(
-        torch.optim.SGD(model.parameters(), lr=LEARNING_RATE),
-        noise_multiplier=plan.noise_multiplier,
-        max_grad_norm=NORM,
-        expected_batch_size=BATCH,
-    )
+    data = digits(seed)
+    records = {"population": len(data.train), "batch_size": BATCH, "epochs": EPOCHS}
+    plan = TrainingPlan.calibrated(epsilon, DELTA, max_grad_norm=NORM, **records)
+    classifier = CLASSIFIERS[kind](data.train.shape[1], CLASSES, seed)
+    network = module_of(classifier, torch)
+    run = train(classifier, data, plan, LEARNING_RATE, DELTA)
     images, labels = torch.tensor(data.train), torch.tensor(data.train_labels)
-    loss, used, start = torch.nn.CrossEntropyLoss(), 0, time.perf_counter()
-    for _ in range(plan.steps):
-        batch = torch.rand(len(images)) < plan.sample_rate
-        optimizer.zero_grad()
-        loss(model(images[batch]), labels[batch]).backward()
-        optimizer.step()
-        used += int(batch.sum())
-    seconds = time.perf_counter() - start
+    loss = torch.nn.CrossEntropyLoss()
+    found, speed = with_opacus(
+        network,
+        lambda parameters: torch.optim.SGD(parameters, lr=LEARNING_RATE),
+        plan,
+        lambda module, drawn: loss(module(images[drawn]), labels[drawn]),
+    )
     with torch.no_grad():
-        found = model(torch.tensor(data.test)).argmax(dim=1).numpy()
-    return Result(float(np.mean(found == data.test_labels)), used / seconds)
+        right = found(torch.tensor(data.test)).argmax(dim=1).numpy() == data.test_labels
+    return (run.accuracies[-1], run.images_per_second), (float(right.mean()), speed)
 
 
-def _module(classifier: Any, torch: Any) -> Any:
+def module_of(classifier: Any, torch: Any) -> Any:
     layers: list[Any] = []
     for weights, bias in zip(classifier.parameters[::2], classifier.parameters[1::2], strict=True):
         layer = torch.nn.Linear(*weights.shape)
@@ -85,68 +57,28 @@ def _module(classifier: Any, torch: Any) -> Any:
     return torch.nn.Sequential(*layers[:-1])
 
 
-def compared(kind: str, epsilon: float, runs: int) -> list[str]:
-    """One row of the table: both, in turns."""
-    results: dict[str, list[Result]] = {"renyi": [], "Opacus": []}
-    for seed in tqdm(
-        range(runs), desc=f"{kind}, ε {epsilon:g}", disable=None, leave=False, file=sys.stderr
-    ):
-        data = digits(seed)
-        plan = TrainingPlan.calibrated(
-            epsilon,
-            DELTA,
-            population=len(data.train),
-            batch_size=BATCH,
-            epochs=EPOCHS,
-            max_grad_norm=NORM,
+def main() -> None:
+    quick = options_of(__doc__, quick=False).quick
+    runs = 4 if quick else RUNS
+    rows = [
+        row(
+            [CLASSIFIERS[kind].name, f"{epsilon:g}"],
+            runs,
+            lambda seed, kind=kind, epsilon=epsilon: both(kind, epsilon, seed),
+            ".2%",
         )
-        for name, trained in (("renyi", with_renyi), ("Opacus", with_opacus)):
-            classifier = CLASSIFIERS[kind](data.train.shape[1], CLASSES, seed)
-            results[name].append(trained(classifier, data, plan))
-    ours, theirs = (np.array(results[name]).T for name in results)
-    difference = ours[0] - theirs[0]  # of the same split and start
-    error = difference.std(ddof=1) / runs**0.5
-    ratio = np.median(ours[1] / theirs[1])
-    return [
-        CLASSIFIERS[kind].name,
-        f"{epsilon:g}",
-        f"{ours[0].mean():.2%}",
-        f"{theirs[0].mean():.2%}",
-        f"{100 * difference.mean():+.2f} ± {100 * error:.2f} points",
-        f"{np.median(ours[1]):,.0f}",
-        f"{np.median(theirs[1]):,.0f}",
-        f"{ratio:.1f} ×",
+        for kind in CLASSIFIERS
+        for epsilon in EPSILONS
     ]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer runs, to the screen only")
-    runs = 4 if parser.parse_args().quick else RUNS
-    import opacus
-    import torch
-
-    rows = [compared(kind, epsilon, runs) for kind in CLASSIFIERS for epsilon in EPSILONS]
     method = (
-        f"{runs} runs of each at each ε, in turns, with the same split and start, one thread; "
-        f"δ = {DELTA:g}, batch {BATCH}, {EPOCHS} epochs, clipping norm {NORM:g}, "
-        f"learning rate {LEARNING_RATE:g}; accuracy of held-out images, mean ± standard error; "
-        "images per second and their ratio are medians over the runs"
+        f"{runs} runs of each at each ε, δ = {DELTA:g}, batch {BATCH}, {EPOCHS} epochs, clipping "
+        f"norm {NORM:g}, learning rate {LEARNING_RATE:g}; accuracy of held-out images; images per "
+        "second and their ratio are medians over the runs"
     )
-    peers = f"opacus {opacus.__version__}, torch {torch.__version__}"
-    head = "classifier|ε|renyi|Opacus|difference|renyi, images/s|Opacus, images/s|ratio"
-    text = "\n".join(
-        [
-            "# Private recognition of digits\n",
-            facts({"Peers": peers, "Method": method}),
-            table(head, rows),
-        ]
+    report(
+        "Private recognition of digits", "classifier|ε", rows, method, None if quick else "digits"
     )
-    print(text)
-    if runs == RUNS:
-        OUTPUT.write_text(text)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

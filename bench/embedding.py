@@ -13,16 +13,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import facts
+from harness import facts, publish, table
+from harness import least as least_time
 
 import renyi
 from renyi import Gaussian, PLDAccountant, PoissonSampled, special
 
-RESULT = Path(__file__).parent / "results" / "embedding.md"
 ROUNDS = 7
 
 CMAKE = """
@@ -97,12 +96,7 @@ Pair = tuple[float, float]
 def least(loop: Callable[[int], object], n: int) -> float:
     """Nanoseconds of processor time an iteration, the least of several rounds."""
     loop(2)
-    best = float("inf")
-    for _ in range(ROUNDS):
-        start = time.process_time_ns()
-        loop(n)
-        best = min(best, (time.process_time_ns() - start) / n)
-    return best
+    return 1e9 * least_time(lambda: loop(n), ROUNDS)[1] / n
 
 
 def compiled(folder: Path) -> dict[str, Pair]:
@@ -116,10 +110,8 @@ def compiled(folder: Path) -> dict[str, Pair]:
     ):
         subprocess.run(command, check=True, capture_output=True)
     found = {}
-    for name, words in (
-        ("from_cpp", "C++ loop, static library"),
-        ("from_c", "C API, shared library"),
-    ):
+    ways = {"from_cpp": "C++ loop, static library", "from_c": "C API, shared library"}
+    for name, words in ways.items():
         run = subprocess.run([folder / "build" / name], check=True, capture_output=True, text=True)
         log_a, epsilon = map(float, run.stdout.split())
         found[words] = (log_a, epsilon)
@@ -207,21 +199,16 @@ def main() -> None:
     found["numba"] = numba()
     found.update(python())
     rows = [
-        f"| {way} | {pair[0]:,.0f} | {pair[1] / 1000:,.0f} |" if pair else f"| {way} | – | – |"
+        [way, *((f"{pair[0]:,.0f}", f"{pair[1] / 1000:,.0f}") if pair else ("–", "–"))]
         for way, pair in found.items()
     ]
-    table = "\n".join(
-        ["| from | log A, ns a call | epsilon, µs a call |", "| --- | ---: | ---: |", *rows]
-    )
     method = f"processor time, the least of {ROUNDS} rounds; sigma changes from call to call"
-    text = (
-        "# What a call costs from elsewhere\n\n"
-        + facts.facts({"Method": method})
-        + "\nlog A at q = 0.01, alpha = 8.5; an upper end of epsilon, 1,000 steps at delta = 1e-5, "
-        "of both directions.\n\n" + table + "\n"
+    what = (
+        "log A at q = 0.01, alpha = 8.5; an upper end of epsilon, 1,000 steps at delta = 1e-5, of "
+        "both directions.\n"
     )
-    RESULT.write_text(text, encoding="utf-8")
-    print(text)
+    parts = ["# What a call costs from elsewhere\n", facts({"Method": method}), what]
+    publish([*parts, table("from|log A, ns a call|epsilon, µs a call", rows)], "embedding")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from cases import DELTA
 from peers import Training
 
 from renyi import reference
+from renyi.reference._numbers import lowest
 
 DIGITS = 20
 mpmath.mp.dps = 40
@@ -50,26 +51,15 @@ def listed(rdp: Callable[[float], mpmath.mpf], orders: Sequence[float]) -> tuple
 
 
 def best(rdp: Callable[[float], mpmath.mpf], guess: float) -> tuple[mpmath.mpf, float]:
-    """Infimum over all real orders: golden section in log(order - 1), an octave around a guess."""
+    """Infimum over all real orders: by log(order - 1), an octave around a guess."""
 
     def epsilon(y: float) -> mpmath.mpf:
         order = 1 + math.exp(y)
         return reference.epsilon_from_rdp(order, rdp(order), DELTA, "optimal", DIGITS)
 
-    golden = (math.sqrt(5) - 1) / 2
-    a, b = math.log(guess - 1) - 0.7, math.log(guess - 1) + 0.7
-    c, d = b - golden * (b - a), a + golden * (b - a)
-    at_c, at_d = epsilon(c), epsilon(d)
-    while b - a > 1e-9:  # an error of 1e-9 in the order is one of about 1e-18 in epsilon
-        if at_c < at_d:
-            b, d, at_d = d, c, at_c
-            c = b - golden * (b - a)
-            at_c = epsilon(c)
-        else:
-            a, c, at_c = c, d, at_d
-            d = a + golden * (b - a)
-            at_d = epsilon(d)
-    return min((at_c, 1 + math.exp(c)), (at_d, 1 + math.exp(d)))
+    y = math.log(guess - 1)
+    place = float(lowest(epsilon, y - 0.7, y + 0.7, 9))  # in epsilon that is an error of 1e-18
+    return epsilon(place), 1 + math.exp(place)
 
 
 def show(what: str, value: tuple[mpmath.mpf, float]) -> None:

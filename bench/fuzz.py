@@ -44,44 +44,23 @@ class SourceFinder:
 
 sys.meta_path.insert(0, SourceFinder)
 with atheris.instrument_imports(include=["renyi"]) if atheris else contextlib.nullcontext():
-    from renyi import (
-        ApproxDP,
-        Gaussian,
-        GDPFilter,
-        Laplace,
-        Ledger,
-        LedgerError,
-        Mechanism,
-        PLDAccountant,
-        PoissonSampled,
-        PrivacyFilter,
-        PrivacyOdometer,
-        RDPAccountant,
-        RenyiFilter,
-        UnsupportedMechanismError,
-        ZCDPFilter,
-    )
+    import renyi
+    from renyi import ApproxDP, Gaussian, Laplace, Ledger, LedgerError, Mechanism, filters, samplers
     from renyi._states import _RUNS
     from renyi.matrix import SquareRoot
     from renyi.noise import SecureGenerator
     from renyi.release import Release, Releases
-    from renyi.samplers import (
-        BallsInBinsSampler,
-        FixedOrderSampler,
-        FixedSizeSampler,
-        PoissonSampler,
-        ShuffledSampler,
-    )
     from renyi.sgd import DPSGD, Adam, QuantileClipNorm, Schedule, TrainingPlan
 
-DOCUMENTED = (TypeError, ValueError, LedgerError, UnsupportedMechanismError)
+DOCUMENTED = (TypeError, ValueError, LedgerError, renyi.UnsupportedMechanismError)
 PROBE = Gaussian(20.0)
 
 
 def readers():
     """Return what takes text, and what it makes of itself again."""
-    kinds = (PrivacyFilter, GDPFilter, ZCDPFilter, RenyiFilter, PrivacyOdometer)
-    return [kind.from_json for kind in (Mechanism, PLDAccountant, RDPAccountant, *kinds, Release)]
+    names = ("PrivacyFilter", "GDPFilter", "ZCDPFilter", "RenyiFilter", "PrivacyOdometer")
+    kinds = [renyi.PLDAccountant, renyi.RDPAccountant, *(getattr(filters, one) for one in names)]
+    return [kind.from_json for kind in (Mechanism, *kinds, Release)]
 
 
 def read(reader, content):
@@ -94,7 +73,7 @@ def read(reader, content):
             assert str(found).isprintable()
             if found.standard_deviation is not None:
                 found.interval(0.9)
-    if isinstance(found, PrivacyFilter | GDPFilter | ZCDPFilter):
+    if isinstance(found, filters.PrivacyFilter | filters.GDPFilter | filters.ZCDPFilter):
         arguments = {
             name: getattr(found, name)
             for name in ("epsilon", "delta", "rho", "order")
@@ -170,15 +149,15 @@ def source(seed=1):
     return SecureGenerator(insecure_reproducible=seed)
 
 
-def samplers():
-    yield PoissonSampler(100, 0.1, generator=source())
-    yield PoissonSampler(100, 0.1, batch_limit=12, generator=source())
-    yield FixedSizeSampler(100, 10, generator=source())
-    yield ShuffledSampler(100, 10, generator=source())
-    yield BallsInBinsSampler(100, 4, generator=source())
-    yield BallsInBinsSampler(100, 4)  # whose bins go on in one place only
-    yield PoissonSampler(100, 0.2, cycle_length=4, generator=source())
-    yield FixedOrderSampler(100, 10)
+def drawing():
+    yield samplers.PoissonSampler(100, 0.1, generator=source())
+    yield samplers.PoissonSampler(100, 0.1, batch_limit=12, generator=source())
+    yield samplers.FixedSizeSampler(100, 10, generator=source())
+    yield samplers.ShuffledSampler(100, 10, generator=source())
+    yield samplers.BallsInBinsSampler(100, 4, generator=source())
+    yield samplers.BallsInBinsSampler(100, 4)  # whose bins go on in one place only
+    yield samplers.PoissonSampler(100, 0.2, cycle_length=4, generator=source())
+    yield samplers.FixedOrderSampler(100, 10)
 
 
 KINDS = 6
@@ -231,7 +210,7 @@ def state_in(content):
 def read_state(content):
     """Load a state, which leaves all as it was where it is refused."""
     state = state_in(content)
-    for sampler in samplers():
+    for sampler in drawing():
         before = text_of(sampler)
         try:
             sampler.load_state_dict(state)
@@ -291,24 +270,18 @@ TARGETS = [
 
 def seeds():
     """Return one good input at least for each target."""
-    nested = PoissonSampled(Gaussian(1.1), 0.01) * 30 + Laplace(2.0) + ApproxDP(0.1, 1e-9)
-    zcdp, odometer = ZCDPFilter(0.5), PrivacyOdometer(1e-6)
-    privacy, gdp, renyi = PrivacyFilter(1.0, 1e-6), GDPFilter(1.0, 1e-6), RenyiFilter(8.0, 0.5)
-    for one in privacy, gdp, zcdp, renyi:
+    nested = renyi.PoissonSampled(Gaussian(1.1), 0.01) * 30 + Laplace(2.0) + ApproxDP(0.1, 1e-9)
+    zcdp, odometer = filters.ZCDPFilter(0.5), filters.PrivacyOdometer(1e-6)
+    privacy, gdp = filters.PrivacyFilter(1.0, 1e-6), filters.GDPFilter(1.0, 1e-6)
+    one_order = filters.RenyiFilter(8.0, 0.5)
+    for one in privacy, gdp, zcdp, one_order:
         one.spend(Gaussian(30.0), 2)
         one.reserve(Gaussian(40.0), 3)
     odometer.spend(Gaussian(30.0), 2)
-    found = [
-        nested,
-        PLDAccountant().compose(nested),
-        RDPAccountant().compose(Gaussian(2.0), 5),
-        privacy,
-        gdp,
-        zcdp,
-        renyi,
-        odometer,
-    ]
-    releases = Releases(ZCDPFilter(1.0), generator=source())
+    exact = renyi.PLDAccountant().compose(nested)
+    found = [nested, exact, renyi.RDPAccountant().compose(Gaussian(2.0), 5)]
+    found += [privacy, gdp, zcdp, one_order, odometer]
+    releases = Releases(filters.ZCDPFilter(1.0), generator=source())
     found.append(releases.mean([0.5], lower=0, upper=1, epsilon=0.1, note="mean"))
     yield from ((n, one.to_json().encode()) for n, one in enumerate(found))
     for one in (
@@ -334,7 +307,7 @@ def seeds():
             lines = list(ledger.export_lines())
         yield len(found), "\n".join(lines).encode()
         yield len(found) + 1, path.read_bytes()
-    for sampler in samplers():
+    for sampler in drawing():
         sampler.sample()
         yield len(found) + 2, text_of(sampler).encode()
     for kind in range(KINDS):
@@ -352,28 +325,8 @@ def one_input(data):
         TARGETS[data[0] % len(TARGETS)](bytes(data[1:]))
 
 
-WORDS = [
-    b"null",
-    b"true",
-    b"-1",
-    b"0",
-    b"1e309",
-    b'"inf"',
-    b"1e-320",
-    b"[]",
-    b"{}",
-    b'"\\ud800"',
-    b"9" * 400,
-    b"[" * 3000,
-    b'{"type":' * 3000,
-    b"1e308",
-    b"0.5",
-    b'"Gaussian"',
-    b"\xff",
-    b"\0",
-]
-
-
+WORDS = rb"""null true -1 0 1e309 "inf" 1e-320 [] {} "\ud800" 1e308 0.5 "Gaussian" """.split()
+WORDS += [b"9" * 400, b"[" * 3000, b'{"type":' * 3000, b"\xff", b"\0"]
 VALUES = [None, True, -1, 0, 1, 2, 3, 9, 0.5, 1e308, 1e-320, 2**63, 10**400, "", "inf", "a", [], {}]
 
 
@@ -467,16 +420,9 @@ def main():
             return atheris.Mutate(data, size)
         return mutated(choice, data)[:size]
 
-    seconds = int(60.0 * options.minutes)
-    flags = [
-        f"-max_total_time={seconds}",
-        f"-timeout={SECONDS}",
-        "-max_len=65536",
-        f"-seed={options.seed}",
-        "-rss_limit_mb=2048",
-        "-print_final_stats=1",
-    ]
-    atheris.Setup([sys.argv[0], *flags, folder], one_input, custom_mutator=mutator)
+    flags = f"-max_total_time={int(60.0 * options.minutes)} -timeout={SECONDS} -max_len=65536"
+    flags += f" -seed={options.seed} -rss_limit_mb=2048 -print_final_stats=1"
+    atheris.Setup([sys.argv[0], *flags.split(), folder], one_input, custom_mutator=mutator)
     atheris.Fuzz()
 
 

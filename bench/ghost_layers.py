@@ -21,19 +21,24 @@ back.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from clipping_speed import extra_memory
+import numpy as np
+from clipping_speed import child_lines, extra_memory
+from harness import facts, least, options_of, publish, table
 
-OUTPUT = Path(__file__).parent / "results" / "ghost_layers.md"
+from renyi.sgd import (
+    ConvLayer,
+    EmbeddingLayer,
+    LinearLayer,
+    LoRALayer,
+    NormLayer,
+    ghost_clip_and_sum,
+)
+
 BOUND = 1.0
 OURS = "renyi"
 GHOST, RUNS, ROWS = "Opacus, ghost", "Opacus, ghost as it runs", "Opacus, per sample"
@@ -92,15 +97,6 @@ def cases() -> dict[str, Callable[[], tuple[Any, Any, Any]]]:
 def ours(module: Any, x: Any, g: Any, threads: int) -> Callable[[], list[Any]]:
     """Return the call, and the sums in the layout of the module."""
     from torch import nn
-
-    from renyi.sgd import (
-        ConvLayer,
-        EmbeddingLayer,
-        LinearLayer,
-        LoRALayer,
-        NormLayer,
-        ghost_clip_and_sum,
-    )
 
     def layer() -> Any:
         if isinstance(module, nn.Linear):
@@ -184,7 +180,6 @@ def opacus_calls(module: Any, x: Any, g: Any) -> dict[str, Callable[[], list[Any
 
 def measure(threads: int, rounds: int, only: str) -> None:
     """Print times in seconds and bytes of memory, a line of JSON for each case."""
-    import numpy as np
     import torch
 
     torch.set_num_threads(threads)
@@ -204,9 +199,7 @@ def measure(threads: int, rounds: int, only: str) -> None:
         seconds = dict.fromkeys(calls, float("inf"))
         for _ in range(rounds):
             for key, call in calls.items():
-                begin = clock()
-                call()
-                seconds[key] = min(seconds[key], clock() - begin)
+                seconds[key] = min(seconds[key], least(call, clock=clock)[1])
         line = {"case": name, "threads": threads, "seconds": seconds, "memory": found}
         print(json.dumps(line), flush=True)
 
@@ -217,64 +210,44 @@ def measure(threads: int, rounds: int, only: str) -> None:
 def rows(lines: list[dict[str, Any]], field: str, shown: Callable[[float], str]) -> str:
     """Return a table; in brackets times as much as renyi."""
     names = [OURS, GHOST, RUNS, ROWS]
-    cells = [["layer", "threads", *names], ["---"] * (len(names) + 2)]
+    cells = []
     for line in lines:
         found, mine = line[field], max(line[field][OURS], 1e-9)
         cells.append([line["case"], str(line["threads"]), shown(mine)])
         for name in names[1:]:
             value = found.get(name)
             cells[-1].append("" if value is None else f"{shown(value)} ({value / mine:.1f} ×)")
-    return "\n".join("| " + " | ".join(row) + " |" for row in cells)
-
-
-def child_lines(options: Any, threads: int, more: dict[str, str]) -> list[dict[str, Any]]:
-    """Measure in a process of its own."""
-    limits = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = os.environ | dict.fromkeys(limits, str(threads)) | more
-    command = [sys.executable, __file__, "--child", str(threads), "--only", options.only]
-    command += ["--quick"] if options.quick or more else []
-    child = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
-    return [json.loads(line) for line in child.stdout.decode().splitlines()]
+    return table("|".join(["layer", "threads", *names]), cells)
 
 
 def main() -> None:
     """Measure in processes of their own, and put the numbers side by side."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="one round, to the screen only")
-    parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of(__doc__, quick=False, only="", child=0)
     rounds = 1 if options.quick else 7
     if options.child:
         measure(options.child, rounds, options.only)
         return
-    lines = []
-    for threads in options.threads:
-        timed = child_lines(options, threads, {})
-        mapped = child_lines(options, threads, {"MALLOC_MMAP_THRESHOLD_": "65536"})
+    lines, only = [], ["--only", options.only]
+    for threads in (1, 2):
+        timed = child_lines(__file__, threads, [*only, *(["--quick"] if options.quick else [])])
+        apart = {"MALLOC_MMAP_THRESHOLD_": "65536"}
+        mapped = child_lines(__file__, threads, [*only, "--quick"], apart)
         lines += [a | {"memory": b["memory"]} for a, b in zip(timed, mapped, strict=True)]
     import opacus
     import torch
-    from facts import facts  # loads NumPy
 
     peers = f"opacus {opacus.__version__}, torch {torch.__version__}"
     method = (
         f"single precision, best of {rounds} rounds in turns; in brackets times as much as renyi"
     )
-    text = "\n".join(
-        [
-            "# Clipped sums by layers\n",
-            facts({"Peers": peers, "Method": method}),
-            rows(lines, "seconds", lambda s: f"{s * 1e3:.1f} ms"),
-            "\nMemory at the peak, beyond the arguments and with the results:\n",
-            rows(lines, "memory", lambda b: f"{max(b, 1.0) / 1e6:.1f} MB"),
-            "",
-        ]
-    )
-    print(text)
-    if not options.quick and not options.only:
-        OUTPUT.write_text(text, encoding="utf-8")
+    parts = [
+        "# Clipped sums by layers\n",
+        facts({"Peers": peers, "Method": method}),
+        rows(lines, "seconds", lambda s: f"{s * 1e3:.1f} ms"),
+        "Memory at the peak, beyond the arguments and with the results:\n",
+        rows(lines, "memory", lambda b: f"{max(b, 1.0) / 1e6:.1f} MB"),
+    ]
+    publish(parts, None if options.quick or options.only else "ghost_layers")
 
 
 if __name__ == "__main__":

@@ -11,21 +11,16 @@ process.
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-from facts import facts, publish
+from harness import duration, facts, least, options_of, publish, table
 from scipy.stats import binom
-from speed import duration, table
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
 from renyi.accountants._groups import GroupCurve
 
-OUTPUT = Path(__file__).parent / "results" / "groups.md"
 DELTA = 1e-6
 STEPS = 1000
 RECORDS = (2, 4, 8, 16)
@@ -34,16 +29,6 @@ RATES = (0.01, 0.001)
 REPEATS = 5
 INTERVAL = 1e-3  # of losses; the default, 1e-4, takes 20 s for two records
 HEAD = "σ|q|m|ε|relative width|time|chain|time|dp_accounting|time"
-
-
-def timed(find: Callable[[], float], repeats: int) -> tuple[float, float]:
-    """Return what is found and the least time of the processor that it took."""
-    best, found = float("inf"), 0.0
-    for _ in range(repeats):
-        start = time.process_time()
-        found = find()
-        best = min(best, time.process_time() - start)
-    return found, best
 
 
 def accountant(noise: float, rate: float) -> PLDAccountant:
@@ -77,9 +62,9 @@ def rows(records: tuple[int, ...]) -> Iterator[list[str]]:
         for rate in RATES:
             for m in records:
                 low, high = accountant(noise, rate).get_epsilon_bounds(DELTA, group_size=m)
-                own = timed(partial(by_group, noise, rate, m), REPEATS)
-                chain = timed(partial(by_chain, noise, rate, m), 1)
-                peer = timed(partial(by_peer, noise, rate, m), 1)
+                own = least(partial(by_group, noise, rate, m), REPEATS)
+                chain = least(partial(by_chain, noise, rate, m))
+                peer = least(partial(by_peer, noise, rate, m))
                 yield [
                     f"{noise:g}",
                     f"{rate:g}",
@@ -97,14 +82,12 @@ def rows(records: tuple[int, ...]) -> Iterator[list[str]]:
 def report(records: tuple[int, ...]) -> Iterator[str]:
     yield f"# Several records of one person: {STEPS:,} steps, δ = {DELTA:g}\n"
     yield facts({"Times": f"of the process, the least of {REPEATS}; of the others one"})
-    yield table(HEAD, list(rows(records)))
+    yield table(HEAD, rows(records))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    publish(report((2, 8) if quick else RECORDS), None if quick else OUTPUT)
+    quick = options_of(__doc__, quick=False).quick
+    publish(report((2, 8) if quick else RECORDS), None if quick else "groups")
 
 
 if __name__ == "__main__":

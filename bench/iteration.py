@@ -9,28 +9,21 @@ time of the process, so that the load of the machine matters little. Needs SciPy
 
 from __future__ import annotations
 
-import argparse
-import os
-import statistics
-import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
-from facts import facts, publish
+from harness import Contender, compared, facts, interleave, options_of, pinned, publish
 from scipy.special import lambertw, ndtr
-from speed import duration, table
 
 from renyi.theory.iteration import DecayingNoise, NoisyDescent
 from renyi.theory.online import online_deltas, online_worst
 
-OUTPUT = Path(__file__).parent / "results" / "iteration.md"
 EPSILON, C1, C2, POWER = 1.0, 100.0, 100.0, 1.5
 DESCENTS = {
     "Laplace": NoisyDescent(0.01, 10.0, 1.0, noise="laplace"),
@@ -81,7 +74,7 @@ def section(kind: str, n: int, rounds: int) -> Iterable[str]:
     noise = DecayingNoise(descent, C1, C2, POWER)
     theirs = THEIRS[kind]
     yield f"All delta_i, i = 1 ... {n:,}; the result shown is delta_100.\n"
-    yield compared(
+    yield beside(
         lambda epsilon: float(online_deltas(descent, epsilon, noise, n)[99]),
         lambda epsilon: float(theirs(epsilon, n)[99]),
         n,
@@ -89,7 +82,7 @@ def section(kind: str, n: int, rounds: int) -> Iterable[str]:
     )
     worst = online_worst(descent, EPSILON, noise, n)
     yield f"The worst record, that of step {worst.step:,}; the result shown is its delta.\n"
-    yield compared(
+    yield beside(
         lambda epsilon: online_worst(descent, epsilon, noise, n).delta,
         lambda epsilon: float(theirs(epsilon, n).max()),
         n,
@@ -108,27 +101,20 @@ def section(kind: str, n: int, rounds: int) -> Iterable[str]:
     )
 
 
-def compared(
+def beside(
     ours: Callable[[float], float], theirs: Callable[[float], float], n: int, rounds: int
 ) -> str:
-    """One table; every call has another epsilon, and the order alternates."""
-    taken: dict[str, list[float]] = {"renyi": [], "NumPy, SciPy": []}
-    results: dict[str, float] = {}
-    for k in range(rounds):
-        engines = list(zip(taken, (ours, theirs), strict=True))
-        for name, call in engines if k % 2 else reversed(engines):
-            start = time.process_time()
-            result = call(EPSILON * (1 + 1e-10 * k))
-            taken[name].append(time.process_time() - start)
-            results.setdefault(name, result)
-    ratios = sorted(b / a for a, b in zip(*taken.values(), strict=True))
-    band = f"{statistics.median(ratios):.1f} ({ratios[0]:.1f} to {ratios[-1]:.1f})"
-    lines = []
-    for name, ratio in zip(taken, ("", band), strict=True):
-        median = statistics.median(taken[name])
-        each = f"{median / n * 1e9:.1f} ns"
-        lines.append([name, duration(median), each, ratio, f"{results[name]:.12g}"])
-    return table("engine|median|a record|time / renyi|result", lines)
+    """One table; every call has another epsilon."""
+    contenders = [
+        Contender(name, lambda k, call=call: call(EPSILON * (1 + 1e-10 * k)))
+        for name, call in (("renyi", ours), ("NumPy, SciPy", theirs))
+    ]
+    return compared(
+        "engine|median|time / renyi|a record|result",
+        interleave(contenders, rounds=rounds, clock=time.process_time),
+        lambda t: f"{t.median / n * 1e9:.1f} ns",
+        lambda t: f"{t.result:.12g}",
+    )
 
 
 def peak(call: Callable[[], object]) -> int:
@@ -140,16 +126,13 @@ def peak(call: Callable[[], object]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a million records, 3 rounds")
-    options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    rounds, n = (3, 10**6) if options.quick else (5, 10**7)
+    quick = options_of(__doc__, quick=False).quick
+    pinned()
+    rounds, n = (3, 10**6) if quick else (5, 10**7)
     method = (
         f"this process pinned to one core; processor time, median of {rounds} rounds; in every "
-        "round both engines, in alternating order; ratios are of the same round, with the smallest "
-        "and the largest in brackets"
+        "round both engines, in alternating order; ratios are of the same round, with the band "
+        "from the 10th to the 90th percentile in brackets"
     )
     parts = [
         "# Amplification by iteration\n",
@@ -162,8 +145,8 @@ def main() -> None:
         "bounds.\n"
     )
     found = (part for kind in DESCENTS for part in section(kind, n, rounds))
-    publish(chain(parts, found), None if options.quick else OUTPUT)
+    publish(chain(parts, found), None if quick else "iteration")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

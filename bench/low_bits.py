@@ -11,22 +11,17 @@ likelihood ratio, which sees what the guarantee speaks of.
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-from facts import facts
-from speed import table
+from harness import facts, options_of, publish, table
 
 from renyi import special
 from renyi.audit import ManyRuns
 from renyi.noise import noise_lattice
 from renyi.sgd import noisy_clipped_sum
 
-OUTPUT = Path(__file__).parent / "results" / "low_bits.md"
 SIGMA, DELTA, CONFIDENCE, BITS = 4.0, 1e-5, 0.95, 6
 
 Release = Callable[[np.ndarray], np.ndarray]
@@ -111,10 +106,8 @@ def rows_of(name: str, release: Release, dimension: int, runs: int) -> list[list
     ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few runs, to the screen only")
-    quick = parser.parse_args().quick
+def main() -> None:
+    quick = options_of(__doc__, quick=False).quick
     share = 20 if quick else 1
     rows = rows_of("floating point", floating, 10_000, 1000 // share)
     for dimension in (10_000, 100_000):
@@ -125,12 +118,9 @@ def main() -> int:
         f"half measure; confidence {CONFIDENCE:g} of each bound"
     )
     head = "sum and noise|attack|d|runs|reported ε|measured ε >|reported μ|measured μ >"
-    text = f"# What the last bits tell\n\n{facts({'Method': method})}\n{table(head, rows)}"
-    print(text)
-    if not quick:
-        OUTPUT.write_text(text)
-    return 0
+    parts = ["# What the last bits tell\n", facts({"Method": method}), table(head, rows)]
+    publish(parts, None if quick else "low_bits")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -10,21 +10,17 @@ both are computed here, from the coefficients, so that they are the same thing.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from facts import facts, publish
-from speed import duration, table
+from harness import duration, facts, least, options_of, pinned, publish, table
 
 from renyi import noise
 from renyi.matrix import (
@@ -39,8 +35,6 @@ from renyi.matrix import (
     Tree,
     priced,
 )
-
-OUTPUT = Path(__file__).parent / "results" / "matrix.md"
 
 # Kind, steps, bands or buffers, loss, separation.
 CASES = [
@@ -115,9 +109,7 @@ def optimisation(peer: str | None, quick: bool) -> Iterable[str]:
     yield "Time of the clock; loss relative to that of jax_privacy less 1.\n"
     rows = []
     for case in CASES[:2] if quick else [*CASES, *ALONE]:
-        begun = time.perf_counter()
-        own = strategy(*case)
-        seconds = time.perf_counter() - begun
+        own, seconds = least(partial(strategy, *case), clock=time.perf_counter)
         loss = own.loss(case[3], scheme(case[4]))
         row = [words(*case), duration(seconds), f"{loss:.6f}", "", "", ""]
         if peer is not None and case in CASES:
@@ -148,19 +140,9 @@ def calibration() -> Iterable[str]:
     ]
     rows = []
     for name, chosen, participation in ways:
-        begun = time.process_time()
-        found = priced(name, chosen, participation, 8.0, 1e-6)
-        rows.append([name, duration(time.process_time() - begun), f"{found.error:.5g}"])
+        found, seconds = least(partial(priced, name, chosen, participation, 8.0, 1e-6))
+        rows.append([name, duration(seconds), f"{found.error:.5g}"])
     yield table("records|time|error of prefix sums", rows)
-
-
-def fastest(call: Callable[[], object], rounds: int) -> float:
-    best = float("inf")
-    for _ in range(rounds):
-        begun = time.process_time()
-        call()
-        best = min(best, time.process_time() - begun)
-    return best
 
 
 def numpy_bands(c: Any, size: int, dtype: Any) -> Callable[[], object]:
@@ -202,8 +184,8 @@ def streaming(size: int, rounds: int) -> Iterable[str]:
     for dtype in (np.float32, np.float64):
         array = np.zeros(size, dtype)
         a, b, c = (np.ones(16 * size, dtype) for _ in range(3))
-        copying = fastest(partial(np.add, a, b, out=c), 5) / (3 * a.nbytes)
-        alone = fastest(partial(noise.add_gaussian_noise, array, 1.0, threads=1), rounds)
+        copying = least(partial(np.add, a, b, out=c), 5)[1] / (3 * a.nbytes)
+        _, alone = least(partial(noise.add_gaussian_noise, array, 1.0, threads=1), rounds)
         rows.append([f"independent, {np.dtype(dtype)}", f"{alone / size * 1e9:.2f}", "", "", ""])
         cases: list[tuple[str, Any, Any]] = [
             (f"{bands} bands", BandedToeplitz.optimal(4096, bands), bands - 1)
@@ -219,7 +201,7 @@ def streaming(size: int, rounds: int) -> Iterable[str]:
                 kept[...] = 1.0  # pages that nothing was written to are not in memory
             stream.restore(state)
             del state
-            seconds = fastest(partial(stream.add, array), rounds)
+            _, seconds = least(partial(stream.add, array), rounds)
             memory, ratio = "", ""
             if count is not None:
                 moved = stream.nbytes * (2 if isinstance(chosen, BLT) else 1) + 3 * array.nbytes
@@ -229,7 +211,7 @@ def streaming(size: int, rounds: int) -> Iterable[str]:
                     if isinstance(chosen, BLT)
                     else numpy_bands(chosen.coefficients, size, dtype)
                 )
-                ratio = f"{fastest(other, max(rounds // 4, 3)) / seconds:.1f}"
+                ratio = f"{least(other, max(rounds // 4, 3))[1] / seconds:.1f}"
             rows.append(
                 [
                     f"{name}, {np.dtype(dtype)}",
@@ -247,12 +229,8 @@ def streaming(size: int, rounds: int) -> Iterable[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peer", help="interpreter that has jax_privacy")
-    parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    options = options_of(__doc__, peer=None, quick=False)
+    pinned()
     BLT.optimal(10, 1, participation=FixedEpochs(5))  # loads what is loaded once
     head = facts({"Peers": "jax_privacy 2.0.0" if options.peer else "none"})
     size = 1 << (14 if options.quick else 18)
@@ -263,7 +241,7 @@ def main() -> None:
         *calibration(),
         *streaming(size, 3 if options.quick else 12),
     ]
-    publish(parts, None if options.quick else OUTPUT)
+    publish(parts, None if options.quick else "matrix")
 
 
 if __name__ == "__main__":

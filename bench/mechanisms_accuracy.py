@@ -1,7 +1,7 @@
 """Rényi bounds of mechanisms and samples beside autodp and dp_accounting; mpmath decides.
 
     python bench/mechanisms_accuracy.py             # writes bench/results/mechanisms_accuracy.md
-    python bench/mechanisms_accuracy.py --output -
+    python bench/mechanisms_accuracy.py --quick     # 6 points, to the screen only
 
 Every formula is evaluated by renyi.reference to 20 digits, at the same random points for all.
 Peers take part if they are installed.
@@ -9,31 +9,105 @@ Peers take part if they are installed.
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import mpmath
 import numpy as np
-from accuracy import markdown
-from mechanisms_peers import Formula, Point, answer, autodp, dp_accounting
-from peers import quiet
-from speed import machine
+from harness import facts, options_of, publish, table
+from peers import autodp_rdp, found_of, load, named, quiet, truthful
 from tqdm import tqdm
 
 from renyi import Gaussian, Laplace, PureDP, RandomizedResponse, RDPAccountant, reference
 from renyi.mechanisms import Mechanism, RepeatAndSelect
 from renyi.theory.subsampling import fixed_size_rdp, poisson_rdp
 
-OUTPUT = Path(__file__).parent / "results" / "mechanisms_accuracy.md"
 DIGITS = 20
 GAUSSIAN = partial(reference.rdp_sampled_gaussian, 1)
 ORDERS = (1.5, 2.0, 2.5, 3.0, 7.25, 12.0, 33.0, 60.0)
+
+
+class Point(NamedTuple):
+    rate: float
+    noise: float
+    order: float
+
+
+Formula = Callable[[Point], Any]
+
+
+class Library(NamedTuple):
+    """Its formulas by the title of the case and the name that is shown."""
+
+    name: str
+    version: str
+    formulas: dict[str, Formula]
+
+
+def autodp() -> Library | None:
+    if (found := autodp_rdp()) is None:
+        return None
+    version, accounting, divergences = found
+
+    def sampled(kind: str, method: str, point: Point, **options: bool) -> float:
+        accountant = accounting.anaRDPacct()
+        base = partial(divergences[kind], point.noise)
+        getattr(accountant, method)(base, point.rate, **options)
+        return float(accountant.get_rdp([point.order])[0])
+
+    formulas: dict[str, Formula] = {}
+    for kind, divergence in divergences.items():
+        formulas[kind] = lambda point, f=divergence: f(point.noise, point.order)
+        for title, method in (("tight", ""), ("general", "1")):
+            name = f"compose_poisson_subsampled_mechanisms{method}"
+            formulas[f"{kind}, Poisson, {title}"] = partial(sampled, kind, name)
+        for improved, number in ((False, 9), (True, 27)):
+            formulas[f"{kind}, fixed size, Theorem {number}"] = partial(
+                sampled, kind, "compose_subsampled_mechanism", improved_bound_flag=improved
+            )
+    return Library("autodp", version, formulas)
+
+
+def dp_accounting() -> Library | None:
+    """Through its accountant."""
+    loaded = load("dp-accounting", "dp_accounting", "dp_accounting.rdp")
+    if loaded is None:
+        return None
+    version, (events, rdp) = loaded
+    neighbours = rdp.rdp_privacy_accountant.NeighborRel
+
+    def divergence(event: Any, order: float, relation: Any = None) -> float:
+        orders = [order]
+        options = {} if relation is None else {"neighboring_relation": relation}
+        accountant = rdp.RdpAccountant(orders, **options)
+        return float(accountant.compose(event)._rdp[0])
+
+    def fixed(point: Point) -> float:
+        event = events.SampledWithoutReplacementDpEvent(
+            10**6, round(point.rate * 10**6), events.GaussianDpEvent(point.noise)
+        )
+        return divergence(event, point.order, neighbours.REPLACE_ONE)
+
+    def poisson(point: Point) -> float:
+        event = events.PoissonSampledDpEvent(point.rate, events.GaussianDpEvent(point.noise))
+        return divergence(event, point.order)
+
+    def selected(point: Point) -> float:
+        orders = [point.order, *(1 + 10.0 ** np.linspace(-2, 4, 200))]
+        event = events.dp_event.RepeatAndSelectDpEvent(events.GaussianDpEvent(point.noise), 10, 1)
+        return float(rdp.RdpAccountant(orders).compose(event)._rdp[0])
+
+    formulas: dict[str, Formula] = {
+        "Gaussian": lambda point: divergence(events.GaussianDpEvent(point.noise), point.order),
+        "Laplace": lambda point: divergence(events.LaplaceDpEvent(point.noise), point.order),
+        "Gaussian, Poisson, exact": poisson,
+        "Gaussian, fixed size, Theorem 27": fixed,
+        "Gaussian, best of 10 runs": selected,
+    }
+    return Library("dp_accounting", version, formulas)
 
 
 class Case(NamedTuple):
@@ -62,9 +136,9 @@ BASES: dict[str, tuple[Callable[[float], Mechanism], Callable[..., Any]]] = {
     "Gaussian": (Gaussian, GAUSSIAN),
     "Laplace": (Laplace, laplace),
     "randomized response": (
-        lambda noise: RandomizedResponse(answer(noise)),
+        lambda noise: RandomizedResponse(truthful(noise)),
         lambda noise, order, digits: reference.rdp(
-            reference.randomized_response_pair(answer(noise), 2), order, digits
+            reference.randomized_response_pair(truthful(noise), 2), order, digits
         ),
     ),
     "pure DP": (
@@ -85,11 +159,11 @@ def rounded(point: Point) -> Point:
     return point._replace(rate=max(round(point.rate * 10**6), 1) / 10**6)
 
 
-def cases(others: Sequence[dict[str, dict[str, Formula]]]) -> Iterator[Case]:
+def cases(libraries: Sequence[Library]) -> Iterator[Case]:
     """Every formula that somebody else offers too."""
 
     def peers(title: str) -> dict[str, Formula]:
-        return {name: f for found in others for name, f in found.get(title, {}).items()}
+        return {one.name: one.formulas[title] for one in libraries if title in one.formulas}
 
     def case(title: str, truth: Formula, ours: Formula) -> Case:
         return Case(title, truth, ours, peers(title))
@@ -146,7 +220,7 @@ def largest_loss(base: Callable[..., Any], noise: float) -> Any:
         return math.inf
     if base is laplace:
         return 1 / Fraction(noise)
-    p = Fraction(answer(noise))  # of randomized response
+    p = Fraction(truthful(noise))  # of randomized response
     with mpmath.workdps(2 * DIGITS):
         return mpmath.log(mpmath.mpf(p.numerator) / (p.denominator - p.numerator))
 
@@ -191,17 +265,12 @@ def rows(case: Case, sample: Sequence[Point]) -> Iterator[list[str]]:
         ]
 
 
-def report(options: argparse.Namespace) -> Iterator[str]:
-    with quiet():
-        found = {"autodp": autodp(), "dp_accounting": dp_accounting()}
-    present = [pair for pair in found.values() if pair is not None]
-    missing = [name for name, pair in found.items() if pair is None]
+def report(count: int) -> Iterator[str]:
+    libraries, missing = found_of(autodp, dp_accounting)
     yield "# Rényi bounds beside other libraries\n"
-    facts = machine([peer for peer, _ in present], missing, 1).splitlines()
-    keep = ("* Command", "* Date", "* Python", "* Peers", "* Not")
-    yield "\n".join(line for line in facts if line.startswith(keep)) + "\n"
+    yield facts(named(libraries, missing))
     yield (
-        f"{options.points} random points: rate from 1e-5 to 0.5 (a whole number of a million "
+        f"{count} random points: rate from 1e-5 to 0.5 (a whole number of a million "
         "records), noise multiplier or scale from 0.3 to 100 (largest loss its inverse), orders "
         f"{', '.join(f'{order:g}' for order in ORDERS)}. Errors are relative to the formula named, "
         "evaluated with 20 digits by renyi.reference; `exact` is the divergence of the true pair, "
@@ -211,24 +280,14 @@ def report(options: argparse.Namespace) -> Iterator[str]:
     )
     head = "formula|library|points|largest error|smallest error|median size|below by > 1e-9"
     head += "|above by > 1e-6|failed"
-    sample = [rounded(point) for point in points(options.points)]
-    found_rows: list[list[str]] = []
-    for case in cases([formulas for _, formulas in present]):
-        found_rows += rows(case, sample)
-    yield markdown(head, found_rows) + "\n"
+    sample = [rounded(point) for point in points(count)]
+    yield table(head, [each for case in cases(libraries) for each in rows(case, sample)])
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--points", type=int, default=60, help="random points")
-    parser.add_argument("--output", default=str(OUTPUT), help="markdown file; - for the terminal")
-    options = parser.parse_args()
-    text = "\n".join(report(options))
-    print(text)
-    if options.output != "-":
-        Path(options.output).parent.mkdir(exist_ok=True)
-        Path(options.output).write_text(text, encoding="utf-8")
+    quick = options_of(__doc__, quick=False).quick
+    publish(report(6 if quick else 60), None if quick else "mechanisms_accuracy")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -9,35 +9,21 @@ cryptographic.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from itertools import chain
 
 import numpy as np
-from facts import facts
+from harness import facts, least, least_of_each, options_of, publish, table
 
 from renyi import noise
 from renyi.samplers import FixedSizeSampler, PoissonSampler, ShuffledSampler
 from renyi.sgd import Grid
 
-OUTPUT = Path(__file__).parent / "results" / "noise_speed.md"
 COUNT = 1 << 20
 Call = Callable[[], object]
-
-
-def best(calls: dict[str, Call], rounds: int, clock: Callable[[], float]) -> dict[str, float]:
-    """Seconds of the fastest round of each, the rounds of all interleaved."""
-    seconds = dict.fromkeys(calls, math.inf)
-    for k in range(rounds):
-        order = list(calls) if k % 2 else list(reversed(calls))
-        for name in order:
-            start = clock()
-            calls[name]()
-            seconds[name] = min(seconds[name], clock() - start)
-    return seconds
 
 
 def continuous(rounds: int) -> Iterable[str]:
@@ -60,10 +46,7 @@ def continuous(rounds: int) -> Iterable[str]:
                 "renyi, added in place": lambda: noise.add_gaussian_noise(double, 1.5, threads=1),
             },
         ),
-        (
-            "Laplace, float32",
-            {"renyi": lambda: noise.add_laplace_noise(single, 1.5, threads=1)},
-        ),
+        ("Laplace, float32", {"renyi": lambda: noise.add_laplace_noise(single, 1.5, threads=1)}),
         (
             "Laplace, float64",
             {
@@ -74,16 +57,16 @@ def continuous(rounds: int) -> Iterable[str]:
     ]
     yield "## Floating-point noise, one core\n"
     yield f"{COUNT:,} numbers a call; processor time.\n"
-    yield "law|generator|ns a number|GB/s written|times the fastest NumPy"
-    yield "---|---|---:|---:|---:"
+    rows = []
     for law, calls in groups:
-        seconds = best(calls, rounds, time.process_time)
+        seconds = least_of_each(calls, rounds)
         peer = min((s for name, s in seconds.items() if "NumPy" in name), default=math.nan)
         size = 4 if "32" in law else 8
         for name, s in seconds.items():
             ratio = "" if math.isnan(peer) else f"{peer / s:.2f}"
-            yield f"{law}|{name}|{1e9 * s / COUNT:.2f}|{size * COUNT / s / 1e9:.2f}|{ratio}"
-    yield ""
+            speeds = f"{1e9 * s / COUNT:.2f}", f"{size * COUNT / s / 1e9:.2f}"
+            rows.append([law, name, *speeds, ratio])
+    yield table("law|generator|ns a number|GB/s written|times the fastest NumPy", rows)
 
 
 def threads(rounds: int) -> Iterable[str]:
@@ -91,40 +74,33 @@ def threads(rounds: int) -> Iterable[str]:
     out = np.zeros(count, np.float32)
     yield "## Threads\n"
     yield f"{count:,} float32 Gaussians added in place; the clock.\n"
-    yield "threads|ns a number"
-    yield "---:|---:"
     available = len(os.sched_getaffinity(0))
     calls: dict[str, Call] = {
         str(n): lambda n=n: noise.add_gaussian_noise(out, 1.0, threads=n)  # type: ignore[misc]
         for n in sorted({1, 2, available})
     }
-    for name, s in best(calls, max(3, rounds // 4), time.perf_counter).items():
-        yield f"{name}|{1e9 * s / count:.2f}"
-    yield ""
+    found = least_of_each(calls, max(3, rounds // 4), time.perf_counter)
+    yield table("threads|ns a number", [[n, f"{1e9 * s / count:.2f}"] for n, s in found.items()])
 
 
 def discrete(rounds: int) -> Iterable[str]:
     numbers = np.zeros(count := 1 << 15, np.int64)
     yield "## Discrete Gaussian, exact, one core\n"
-    yield "sigma|ns a number"
-    yield "---:|---:"
     calls: dict[str, Call] = {
         f"{sigma:g}": lambda sigma=sigma: noise.add_discrete_gaussian_noise(  # type: ignore[misc]
             numbers, sigma, threads=1
         )
         for sigma in (0.5, 1.0, 10.0, 1000.0, 2.0**30)
     }
-    for name, s in best(calls, rounds, time.process_time).items():
-        yield f"{name}|{1e9 * s / count:.1f}"
+    found = least_of_each(calls, rounds)
+    yield table("sigma|ns a number", [[n, f"{1e9 * s / count:.1f}"] for n, s in found.items()])
     rows, grid = np.ones((256, 1 << 14), np.float32), Grid(2.0**-20)
-    s = best({"": lambda: grid.sum(rows, threads=1)}, rounds, time.process_time)[""]
+    _, s = least(lambda: grid.sum(rows, threads=1), rounds)
     yield f"\nRounding rows to the grid and summing: {rows.nbytes / s / 1e9:.2f} GB/s read.\n"
 
 
 def samplers(rounds: int) -> Iterable[str]:
     yield "## Samplers\n"
-    yield "sampler|us a batch|ns a member"
-    yield "---|---:|---:"
     made = [
         PoissonSampler(60_000, 256 / 60_000),
         PoissonSampler(10**6, 1e-3),
@@ -136,29 +112,20 @@ def samplers(rounds: int) -> Iterable[str]:
         ShuffledSampler(10**6, 1),
     ]
     calls: dict[str, Call] = {repr(sampler): sampler.sample for sampler in made}
-    for sampler, (name, s) in zip(
-        made, best(calls, rounds, time.process_time).items(), strict=True
-    ):
+    rows = []
+    for sampler, (name, s) in zip(made, least_of_each(calls, rounds).items(), strict=True):
         members = max(1, len(sampler.sample()))
-        yield f"{name}|{1e6 * s:.1f}|{1e9 * s / members:.1f}"
-    yield ""
+        rows.append([name, f"{1e6 * s:.1f}", f"{1e9 * s / members:.1f}"])
+    yield table("sampler|us a batch|ns a member", rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, nothing written")
-    arguments = parser.parse_args()
-    rounds = 5 if arguments.quick else 40
-    lines = [
-        "# Speed of noise\n",
-        facts({"Method": f"best of {rounds} rounds"}),
-    ]
-    for section in (continuous, threads, discrete, samplers):
-        lines.extend(section(rounds))
-    text = "\n".join(lines)
-    print(text)
-    if not arguments.quick:
-        OUTPUT.write_text(text + "\n")
+    quick = options_of(__doc__, quick=False).quick
+    rounds = 5 if quick else 40
+    sections = (continuous, threads, discrete, samplers)
+    parts = (part for section in sections for part in section(rounds))
+    head = ["# Speed of noise\n", facts({"Method": f"best of {rounds} rounds"})]
+    publish(chain(head, parts), None if quick else "noise_speed")
 
 
 if __name__ == "__main__":

@@ -11,21 +11,18 @@ probability for one as large; the exit code is 1 if any is beyond 5 sigma (or 1e
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from facts import facts
+from harness import facts, options_of, publish
 from tqdm import tqdm
 
 from renyi import noise
 from renyi.noise import SecureGenerator
 
-OUTPUT = Path(__file__).parent / "results" / "noise_statistics.md"
 FULL = 1e9
 BLOCK = 1 << 22
 CELLS = 1 << 12
@@ -210,19 +207,19 @@ def report(draws: float, chosen: str, generator: SecureGenerator) -> Iterator[tu
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--draws", type=float, default=FULL, help="of the Gaussian, float32")
-    parser.add_argument("--law", default="", help='only laws whose name begins so: "Gaussian"')
-    parser.add_argument("--seed", type=int, default=None, help="for a reproducible run")
-    arguments = parser.parse_args()
-    generator = SecureGenerator(insecure_reproducible=arguments.seed)
-    lines, failed = ["# Noise over many draws\n", facts({})], False
-    for line, good in report(arguments.draws, arguments.law, generator):
-        failed |= not good
-        lines.append(line + ("" if good else " **beyond the bound**"))
-        print(lines[-1], flush=True)
-    if arguments.draws >= FULL and not arguments.law:
-        OUTPUT.write_text("\n".join(lines) + "\n")
+    options = options_of(__doc__, draws=FULL, law="", seed=-1)
+    seed = None if options.seed < 0 else options.seed
+    generator, failed = SecureGenerator(insecure_reproducible=seed), False
+
+    def parts() -> Iterator[str]:
+        nonlocal failed
+        yield from ("# Noise over many draws\n", facts())
+        for line, good in report(options.draws, options.law, generator):
+            failed |= not good
+            yield line + ("" if good else " **beyond the bound**")
+
+    whole = options.draws >= FULL and not options.law
+    publish(parts(), "noise_statistics" if whole else None)
     return int(failed)
 
 

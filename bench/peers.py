@@ -6,6 +6,7 @@ import contextlib
 import importlib
 import importlib.metadata
 import logging
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,16 +25,23 @@ class Training(NamedTuple):
         return self._replace(noise_multiplier=self.noise_multiplier * (1 + 1e-10 * k))
 
 
+Noise = Callable[[float, float, Training], float]  # the least for epsilon, delta and a run
+
+
 @dataclass(frozen=True)
 class Peer:
-    """A library: epsilon of a run at delta (fresh accountant, default orders), and its log A."""
+    """A library: epsilon of a run at delta (fresh accountant, default orders), and its log A.
+
+    ``live`` asks for epsilon after each of some steps; ``noises`` are calibrations by name.
+    """
 
     name: str
     version: str
     orders: tuple[float, ...]
     epsilon: Callable[[Training, float], float]
     log_a: Callable[[float, float, float], float]
-    modules: tuple[Any, ...]
+    live: Callable[[Sequence[Training], float], float]
+    noises: dict[str, Noise]
 
 
 @contextlib.contextmanager
@@ -51,9 +59,22 @@ def quiet() -> Iterator[None]:
 
 def installed() -> tuple[list[Peer], list[str]]:
     """List the libraries that can be imported, and the names of those that cannot."""
+    return found_of(dp_accounting, opacus)
+
+
+def found_of(*makers: Callable[[], Any]) -> tuple[list[Any], list[str]]:
+    """List what makers find, and the names of those that find nothing."""
     with quiet():
-        found = {"dp_accounting": dp_accounting(), "opacus": opacus()}
+        found = {maker.__name__: maker() for maker in makers}
     return [p for p in found.values() if p], [name for name, p in found.items() if p is None]
+
+
+def named(peers: Sequence[Any], missing: Sequence[str]) -> dict[str, str]:
+    """Say which libraries took part."""
+    return {
+        "Peers": ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none",
+        "Not installed, skipped": ", ".join(missing) or "none",
+    }
 
 
 def load(distribution: str, *modules: str) -> tuple[str, tuple[Any, ...]] | None:
@@ -65,6 +86,32 @@ def load(distribution: str, *modules: str) -> tuple[str, tuple[Any, ...]] | None
         return None
 
 
+def dp_step(events: Any, run: Training) -> Any:
+    gaussian = events.GaussianDpEvent(run.noise_multiplier)
+    full = run.sample_rate == 1
+    return gaussian if full else events.PoissonSampledDpEvent(run.sample_rate, gaussian)
+
+
+def dp_noise(events: Any, accountant: Any) -> Noise:
+    def noise(target: float, delta: float, run: Training) -> float:
+        def event(sigma: float) -> Any:
+            step = dp_step(events, run._replace(noise_multiplier=sigma))
+            return events.SelfComposedDpEvent(step, run.steps)
+
+        return float(events.calibrate_dp_mechanism(accountant, event, target, delta))
+
+    return noise
+
+
+def opacus_noise(utils: Any, accountant: str, tolerance: float) -> Noise:
+    def noise(target: float, delta: float, run: Training) -> float:
+        goal = {"target_epsilon": target, "target_delta": delta, "epsilon_tolerance": tolerance}
+        steps = {"sample_rate": run.sample_rate, "steps": run.steps}
+        return float(utils.get_noise_multiplier(**goal, **steps, accountant=accountant))
+
+    return noise
+
+
 def dp_accounting() -> Peer | None:
     """Google's dp_accounting."""
     core = "dp_accounting.rdp.rdp_privacy_accountant"
@@ -73,12 +120,18 @@ def dp_accounting() -> Peer | None:
     version, (events, rdp) = loaded
 
     def epsilon(run: Training, delta: float) -> float:
-        gaussian = events.GaussianDpEvent(run.noise_multiplier)
-        event = events.PoissonSampledDpEvent(run.sample_rate, gaussian)
-        return float(rdp.RdpAccountant().compose(event, run.steps).get_epsilon(delta))
+        accountant = rdp.RdpAccountant().compose(dp_step(events, run), run.steps)
+        return float(accountant.get_epsilon(delta))
+
+    def live(steps: Sequence[Training], delta: float) -> float:
+        accountant, value = rdp.RdpAccountant(), 0.0
+        for run in steps:
+            value = accountant.compose(dp_step(events, run)).get_epsilon(delta)
+        return float(value)
 
     orders = tuple(map(float, rdp.DEFAULT_RDP_ORDERS))
-    return Peer("dp_accounting", version, orders, epsilon, rdp._compute_log_a, (events, rdp))
+    noises = {"": dp_noise(events, rdp.RdpAccountant)}
+    return Peer("dp_accounting", version, orders, epsilon, rdp._compute_log_a, live, noises)
 
 
 def opacus() -> Peer | None:
@@ -87,15 +140,23 @@ def opacus() -> Peer | None:
     loaded = load("opacus", core, f"{core}.analysis.rdp", f"{core}.utils")
     if loaded is None:
         return None
-    version, modules = loaded
+    version, (accountants, analysis, utils) = loaded
 
     def epsilon(run: Training, delta: float) -> float:
-        accountant = modules[0].RDPAccountant()
+        accountant = accountants.RDPAccountant()
         accountant.history = [(run.noise_multiplier, run.sample_rate, run.steps)]
         return float(accountant.get_epsilon(delta))
 
-    orders = tuple(map(float, modules[0].RDPAccountant.DEFAULT_ALPHAS))
-    return Peer("opacus", version, orders, epsilon, modules[1]._compute_log_a, modules)
+    def live(steps: Sequence[Training], delta: float) -> float:
+        accountant, value = accountants.RDPAccountant(), 0.0
+        for q, sigma, _ in steps:
+            accountant.step(noise_multiplier=sigma, sample_rate=q)
+            value = accountant.get_epsilon(delta)
+        return float(value)
+
+    orders = tuple(map(float, accountants.RDPAccountant.DEFAULT_ALPHAS))
+    noises = {f", tolerance {x:g}": opacus_noise(utils, "rdp", x) for x in (0.01, 1e-6)}
+    return Peer("opacus", version, orders, epsilon, analysis._compute_log_a, live, noises)
 
 
 Composition = Sequence[Training]
@@ -114,15 +175,12 @@ class CurvePeer:
     version: str
     epsilon: Callable[[Composition, float], float]
     delta: Callable[[Composition, float, float], float]
-    noise_multiplier: Callable[[float, float, float, int], float] | None = None
+    noise_multiplier: Noise | None = None
 
 
 def installed_curves() -> tuple[list[CurvePeer], list[str]]:
     """List the libraries that can be imported, and the names of those that cannot."""
-    with quiet():
-        makers = (dp_accounting_pld, prv_accountant, opacus_prv)
-        found = {maker.__name__: maker() for maker in makers}
-    return [p for p in found.values() if p], [name for name, p in found.items() if p is None]
+    return found_of(dp_accounting_pld, prv_accountant, opacus_prv)
 
 
 def dp_accounting_pld() -> CurvePeer | None:
@@ -133,24 +191,16 @@ def dp_accounting_pld() -> CurvePeer | None:
 
     def accountant(steps: Composition) -> Any:
         ledger = pld.PLDAccountant(value_discretization_interval=1e-4)
-        for q, sigma, count in steps:
-            gaussian = events.GaussianDpEvent(sigma)
-            ledger.compose(gaussian if q == 1 else events.PoissonSampledDpEvent(q, gaussian), count)
+        for run in steps:
+            ledger.compose(dp_step(events, run), run.steps)
         return ledger
-
-    def noise(target: float, delta: float, q: float, count: int) -> float:
-        def event(sigma: float) -> Any:
-            step = events.PoissonSampledDpEvent(q, events.GaussianDpEvent(sigma))
-            return events.SelfComposedDpEvent(step, count)
-
-        return float(events.calibrate_dp_mechanism(pld.PLDAccountant, event, target, delta))
 
     return CurvePeer(
         "dp_accounting PLD",
         version,
         lambda steps, delta: float(accountant(steps).get_epsilon(delta)),
         lambda steps, epsilon, _: float(accountant(steps).get_delta(epsilon)),
-        noise,
+        dp_noise(events, pld.PLDAccountant),
     )
 
 
@@ -201,18 +251,31 @@ def opacus_prv() -> CurvePeer | None:
         composed = accountant(steps)._get_dprv(eps_error=0.01, delta_error=size / 1000)
         return float(composed.compute_delta_estimate(epsilon))
 
-    def noise(target: float, delta: float, q: float, count: int) -> float:
-        return float(
-            utils.get_noise_multiplier(
-                target_epsilon=target, target_delta=delta, sample_rate=q, steps=count,
-                accountant="prv",
-            )
-        )  # fmt: skip
-
     return CurvePeer(
         "opacus PRV",
         version,
         lambda steps, delta: float(accountant(steps).get_epsilon(delta)),
         delta,
-        noise,
+        opacus_noise(utils, "prv", 0.01),
     )
+
+
+def truthful(noise: float) -> float:
+    """Probability of the true answer of randomized response whose largest loss is 1 / noise."""
+    return 1 / (1 + math.exp(-1 / noise))
+
+
+def autodp_rdp() -> tuple[str, Any, dict[str, Callable[[float, float], float]]] | None:
+    """Version of autodp, its module of accountants, and divergences of a noise and an order."""
+    if (loaded := load("autodp", "autodp.rdp_acct", "autodp.rdp_bank")) is None:
+        return None
+    version, (accounting, bank) = loaded
+    divergences = {
+        "Gaussian": lambda noise, order: float(bank.RDP_gaussian({"sigma": noise}, order)),
+        "Laplace": lambda noise, order: float(bank.RDP_laplace({"b": noise}, order)),
+        "randomized response": lambda noise, order: float(
+            bank.RDP_randresponse({"p": truthful(noise)}, order)
+        ),
+        "pure DP": lambda noise, order: float(bank.RDP_pureDP({"eps": 1 / noise}, order)),
+    }
+    return version, accounting, divergences

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import sys
@@ -14,11 +15,15 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled
 
 
 class Question(NamedTuple):
-    """A run, and at what delta (or what epsilon) it is asked."""
+    """A run, at what delta (or what epsilon) it is asked, and for which neighbours.
+
+    The direction is "remove", "add", "replace", or None: the worse of the first two.
+    """
 
     run: Training
     at: float
     kind: str = "epsilon"
+    direction: str | None = None
 
     def __str__(self) -> str:
         q, sigma, steps = self.run
@@ -27,7 +32,8 @@ class Question(NamedTuple):
 
     def accountant(self) -> Any:
         q, sigma, steps = self.run
-        return PLDAccountant().compose(PoissonSampled(Gaussian(sigma), q), steps)
+        adjacency = "replace_one" if self.direction == "replace" else "add_remove"
+        return PLDAccountant(adjacency=adjacency).compose(PoissonSampled(Gaussian(sigma), q), steps)
 
 
 def log_uniform(rng: random.Random, low: float, high: float) -> float:
@@ -63,12 +69,33 @@ def anything(seed: int, count: int) -> list[Question]:
     return found
 
 
+def settings() -> list[Question]:
+    """Little noise, where outputs nearly tell who was seen: 720 runs."""
+    rates, steps = (1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5), (2, 10, 100, 1000, 10_000)
+    noises = (0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0)
+    runs = itertools.product(rates, noises, steps, (1e-6, 1e-2))
+    return [Question(Training(q, sigma, k), delta) for q, sigma, k, delta in runs]
+
+
+def little(seed: int, count: int) -> list[Question]:
+    """Random runs of little noise: of five one has a tiny delta, one up to 1e9 steps."""
+    rng, found = random.Random(seed), []
+    for _ in range(count):
+        steps = round(log_uniform(rng, 1, 1e9 if rng.random() < 0.2 else 1e6))
+        run = Training(log_uniform(rng, 1e-6, 1.0), log_uniform(rng, 1e-2, 0.5), steps)
+        tiny = rng.random() < 0.2
+        found.append(Question(run, log_uniform(rng, *((1e-300, 1e-12) if tiny else (1e-12, 0.9)))))
+    return found
+
+
 def plain(question: Question) -> float:
     return float(question.accountant().get_epsilon(question.at))
 
 
 def bracket(question: Question) -> tuple[float, float]:
-    low, high = question.accountant().get_epsilon_bounds(question.at)
+    named = question.direction in ("remove", "add")
+    side = {"direction": question.direction} if named else {}
+    low, high = question.accountant().get_epsilon_bounds(question.at, **side)
     return float(low), float(high)
 
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from facts import publish
-from speed import table
+from harness import publish, table
 
 from renyi import (
     Gaussian,
@@ -28,7 +26,6 @@ from renyi import (
 )
 from renyi.pairs import DiscretePair
 
-OUTPUT = Path(__file__).parent / "results" / "selection.md"
 DELTA, MEAN, SHAPE = 1e-6, 10.0, 1.0
 SETTINGS = (
     (2.0, 0.01, 1000),
@@ -88,7 +85,8 @@ def finite_rows() -> Iterator[list[str]]:
 def main() -> None:
     text = f"# The best of {MEAN:g} runs on average, geometric, δ = {DELTA:g}\n"
     finite = f"\n## Five outcomes, all orders: {MECHANISMS} random mechanisms, where δ > 0.001\n"
-    publish([text, table(HEAD, list(rows())), finite, table(FINITE, list(finite_rows()))], OUTPUT)
+    parts = [text, table(HEAD, rows()), finite, table(FINITE, finite_rows())]
+    publish(parts, "selection")
 
 
 if __name__ == "__main__":

@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import math
 import random
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
-from facts import facts, publish
+from harness import facts, least, publish, table
 from scipy.optimize import brentq
 from scipy.stats import binom
-from speed import table
 
 from renyi import PLDAccountant, PureDP, RandomizedResponse, Shuffled
 from renyi.mechanisms import (
@@ -31,7 +28,6 @@ from renyi.mechanisms import (
     UnaryEncoding,
 )
 
-OUTPUT = Path(__file__).parent / "results" / "shuffle.md"
 DELTA = 1e-6
 USERS = tuple(10**k for k in range(3, 10))
 HEAD = "randomizer|users|ε, attack|ε, proved|width of δ|δ, ms|ε, ms|direct sum, ε|direct sum, ms"
@@ -45,15 +41,6 @@ def bounds(mechanism: Shuffled, delta: float) -> tuple[float, float]:
 
 def accountant(mechanism: Shuffled) -> PLDAccountant:
     return PLDAccountant(adjacency="replace_one").compose(mechanism)
-
-
-def timed(repeats: int, call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    best = math.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        found = call(*arguments)
-        best = min(best, time.process_time() - start)
-    return found, 1e3 * best
 
 
 def direct_delta(epsilon: float, users: int, local: float) -> float:
@@ -79,14 +66,14 @@ def rows() -> Iterator[list[str]]:
     for local in (1.0, 4.0):
         for users in USERS:
             mechanism = Shuffled(PureDP(local), users)
-            (low, high), of_epsilon = timed(3, bounds, mechanism, DELTA)
-            _, of_delta = timed(5, accountant(mechanism).get_delta, high)
+            (low, high), of_epsilon = least(partial(bounds, mechanism, DELTA), 3)
+            _, of_delta = least(partial(accountant(mechanism).get_delta, high), 5)
             width = width_of(mechanism, high)
-            direct, of_direct = timed(1, direct_epsilon, users, local)
+            direct, of_direct = least(partial(direct_epsilon, users, local))
             numbers = [f"{low:.9f}", f"{high:.9f}", f"{width:.1e}"]
-            times = [f"{of_delta:.1f}", f"{of_epsilon:.1f}"]
+            times = [f"{1e3 * of_delta:.1f}", f"{1e3 * of_epsilon:.1f}"]
             name = f"any, ε₀ = {local:g}"
-            yield [name, f"{users:,}", *numbers, *times, f"{direct:.9f}", f"{of_direct:.0f}"]
+            yield [name, f"{users:,}", *numbers, *times, f"{direct:.9f}", f"{1e3 * of_direct:.0f}"]
 
 
 def width_of(mechanism: Shuffled, epsilon: float) -> float:
@@ -119,12 +106,12 @@ def of_random_settings() -> str:
     numbers, times, crossed = random.Random(1), [], 0
     for _ in range(RANDOM):
         mechanism, delta = settings(numbers)
-        (low, high), spent = timed(2, bounds, mechanism, delta)
+        (low, high), spent = least(partial(bounds, mechanism, delta), 2)
         largest = accountant(mechanism).get_epsilon(0.0)
         at_high = accountant(mechanism).get_delta(high) if high < largest else 0.0
         crossed += not (0.0 <= low <= high <= largest and at_high <= delta * (1.0 + 1e-9))
-        times.append(spent)
-    slow = sum(spent > 200.0 for spent in times)
+        times.append(1e3 * spent)
+    slow = sum(each > 200.0 for each in times)
     return (
         f"{RANDOM} random settings (seven randomizers, ε₀ from 1e-3 to 10, 1 to 1e9 users, δ from "
         f"1e-12 to 0.8), ε from both sides: {crossed} brackets crossed or above the target, median "
@@ -134,7 +121,7 @@ def of_random_settings() -> str:
 
 def main() -> None:
     text = "# Shuffled reports, δ = 1e-06\n"
-    publish([text, facts({}), table(HEAD, list(rows())), of_random_settings()], OUTPUT)
+    publish([text, facts(), table(HEAD, rows()), of_random_settings()], "shuffle")
 
 
 if __name__ == "__main__":

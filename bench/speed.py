@@ -8,38 +8,35 @@ Peers (dp_accounting, opacus) are timed if they are installed and otherwise name
 
 from __future__ import annotations
 
-import argparse
-import math
-import os
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 import cases
 import numpy as np
 from cases import DELTA
-from facts import facts
-from peers import Peer, Training, installed
-from timing import (
+from harness import (
     Contender,
-    Timing,
-    epsilon_contenders,
-    everyday_points,
+    compared,
+    duration,
+    facts,
     interleave,
-    log_a_contenders,
+    options_of,
+    pinned,
+    publish,
+    relative,
+    table,
 )
+from peers import Peer, Training, installed, named
 
 import renyi
-from renyi import Gaussian, PoissonSampled, RDPAccountant, reference
+from renyi import Gaussian, PoissonSampled, RDPAccountant, reference, special
 from renyi._adjacency import Conversion
-
-OUTPUT = Path(__file__).parent / "results" / "speed.md"
-
 
 # ------------------------------------------------------------------------------------ the sections
 
@@ -61,14 +58,14 @@ def epsilon(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
         rows = []
         for timing in timings:
             peer = timing.name.removeprefix("renyi, orders of ")
-            exact = case.listed.get(peer, case.best)
+            exact = getattr(case, peer, case.best)
             same = ours.get(f"renyi, orders of {peer}")
             rows.append(
                 [
                     timing.name,
                     duration(timing.median),
-                    times(same, timing),
-                    times(ours["renyi"], timing) if timing.name in case.listed else "",
+                    same.times(timing) if same else "",
+                    ours["renyi"].times(timing) if peer == timing.name != "renyi" else "",
                     f"{timing.result:.10g}",
                     relative(timing.result, exact),
                 ]
@@ -101,7 +98,7 @@ def log_a(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
                     timing.name,
                     duration(timing.median),
                     f"{1 / timing.median:,.0f}",
-                    times(timings[0], timing),
+                    timings[0].times(timing),
                     f"{errors.max():.1e}",
                     f"{np.median(errors):.1e}",
                 ]
@@ -127,27 +124,23 @@ def live(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
     ]
     few = cases.LIVE_STEPS_OF_PEERS
     for peer in peers:
-        call = partial(theirs_live, peer=peer, trainings=[cases.LIVE_STEP] * few)
+        call = partial(theirs_live, peer=peer, steps=[cases.LIVE_STEP] * few)
         contenders.append(Contender(f"{peer.name}, {few} steps", call, few))
     timings = interleave(contenders, rounds=rounds)
     exact = {f"renyi, {n:,} steps": value for n, value in cases.LIVE.items()}
-    yield table("engine|one step and query|time / renyi|last epsilon|relative error", [
-        [
-            timing.name,
-            duration(timing.median),
-            times(timings[0], timing),
-            f"{timing.result:.10g}",
-            relative(timing.result, exact[timing.name]) if timing.name in exact else "",
-        ]
-        for timing in timings
-    ])  # fmt: skip
+    yield compared(
+        "engine|one step and query|time / renyi|last epsilon|relative error",
+        timings,
+        lambda t: f"{t.result:.10g}",
+        lambda t: relative(t.result, exact[t.name]) if t.name in exact else "",
+    )
     yield "### distinct steps\n"
     n, exact, same = len(cases.DISTINCT), {}, {}
     contenders = [Contender(f"renyi, {n:,} steps", partial(ours_distinct, steps=n), n)]
     exact[contenders[0].name] = cases.DISTINCT_BEST
     for peer in peers:
         few = n if peer.name == "dp_accounting" else cases.DISTINCT_STEPS_OF_OPACUS
-        theirs = partial(theirs_live, peer=peer, trainings=cases.DISTINCT[:few])
+        theirs = partial(theirs_live, peer=peer, steps=cases.DISTINCT[:few])
         ours = partial(ours_distinct, steps=few, orders=peer.orders, conversion="balle")
         name, own = f"{peer.name}, {few:,} steps", f"renyi, orders of {peer.name}, {few:,} steps"
         contenders += [Contender(name, theirs, few), Contender(own, ours, few)]
@@ -162,7 +155,7 @@ def live(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
         [
             timing.name,
             duration(timing.median),
-            times(by_name.get(same.get(timing.name, "")), timing),
+            by_name[same[timing.name]].times(timing) if timing.name in same else "",
             f"{timing.result:.10g}",
             relative(timing.result, exact[timing.name]),
         ]
@@ -182,20 +175,13 @@ def calibration(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
     for case in cases.CALIBRATION:
         contenders = calibration_contenders(case.target_epsilon, peers)
         timings = interleave(contenders, rounds=rounds)
-        rows = []
-        for timing in timings:
-            exact = case.best if timing.name == "renyi" else case.listed
-            rows.append(
-                [
-                    timing.name,
-                    duration(timing.median),
-                    times(timings[0], timing),
-                    f"{timing.result:.8f}",
-                    f"{timing.result / exact - 1:+.1e}",
-                ]
-            )
         yield f"### epsilon = {case.target_epsilon:g}\n"
-        yield table("engine|median|time / renyi|noise multiplier|excess", rows)
+        yield compared(
+            "engine|median|time / renyi|noise multiplier|excess",
+            timings,
+            lambda t: f"{t.result:.8f}",
+            lambda t, c=case: f"{t.result / (c.best if t.name == 'renyi' else c.listed) - 1:+.1e}",
+        )
 
 
 def imports(peers: Sequence[Peer], rounds: int) -> Iterable[str]:
@@ -243,10 +229,7 @@ def ours_identical(k: int, steps: int) -> float:
 
 
 def ours_distinct(
-    k: int,
-    steps: int,
-    orders: Sequence[float] | None = None,
-    conversion: Conversion = "optimal",
+    k: int, steps: int, orders: Sequence[float] | None = None, conversion: Conversion = "optimal"
 ) -> float:
     accountant, value = RDPAccountant(orders=orders, conversion=conversion), 0.0
     for run in cases.DISTINCT[:steps]:
@@ -255,71 +238,30 @@ def ours_distinct(
     return value
 
 
-def theirs_live(k: int, peer: Peer, trainings: Sequence[Training]) -> float:
-    value = 0.0
-    if peer.name == "dp_accounting":
-        events, rdp = peer.modules
-        accountant = rdp.RdpAccountant()
-        for run in trainings:
-            gaussian = events.GaussianDpEvent(run.nudged(k).noise_multiplier)
-            accountant.compose(events.PoissonSampledDpEvent(run.sample_rate, gaussian))
-            value = accountant.get_epsilon(DELTA)
-        return float(value)
-    accountant = peer.modules[0].RDPAccountant()
-    for run in trainings:
-        noise = run.nudged(k).noise_multiplier
-        accountant.step(noise_multiplier=noise, sample_rate=run.sample_rate)
-        value = accountant.get_epsilon(DELTA)
-    return float(value)
+def theirs_live(k: int, peer: Peer, steps: Sequence[Training]) -> float:
+    return peer.live([run.nudged(k) for run in steps], DELTA)
 
 
 def calibration_contenders(target: float, peers: Sequence[Peer]) -> list[Contender]:
-    rate, steps = cases.CALIBRATION_RATE, cases.CALIBRATION_STEPS
+    run = Training(cases.CALIBRATION_RATE, 1.0, cases.CALIBRATION_STEPS)
 
     def ours(k: int, **options: Any) -> float:
         return renyi.calibrate_noise_multiplier(
             target_epsilon=target * (1 + 1e-10 * k),
             target_delta=DELTA,
-            sample_rate=rate,
-            steps=steps,
+            sample_rate=run.sample_rate,
+            steps=run.steps,
             accountant="rdp",
             **options,
         )
 
-    def dp_accounting(k: int, events: Any, rdp: Any) -> float:
-        def event(noise: float) -> Any:
-            step = events.PoissonSampledDpEvent(rate, events.GaussianDpEvent(noise))
-            return events.SelfComposedDpEvent(step, steps)
-
-        goal = target * (1 + 1e-10 * k)
-        return float(events.calibrate_dp_mechanism(rdp.RdpAccountant, event, goal, DELTA))
-
-    def opacus(k: int, utils: Any, tolerance: float) -> float:
-        return float(
-            utils.get_noise_multiplier(
-                target_epsilon=target * (1 + 1e-10 * k),
-                target_delta=DELTA,
-                sample_rate=rate,
-                steps=steps,
-                epsilon_tolerance=tolerance,
-            )
-        )
-
     listed = partial(ours, orders=cases.DP_ACCOUNTING_ORDERS, conversion="balle")
-    contenders = [
-        Contender("renyi", ours),
-        Contender("renyi, orders of dp_accounting", listed),
+    theirs = [
+        Contender(f"{peer.name}{name}", lambda k, f=noise: f(target * (1 + 1e-10 * k), DELTA, run))
+        for peer in peers
+        for name, noise in peer.noises.items()
     ]
-    for peer in peers:
-        if peer.name == "dp_accounting":
-            events, rdp = peer.modules
-            call: Callable[[int], float] = partial(dp_accounting, events=events, rdp=rdp)
-            contenders.append(Contender(peer.name, call))
-        else:
-            for tolerance in (0.01, 1e-6):
-                call = partial(opacus, utils=peer.modules[2], tolerance=tolerance)
-                contenders.append(Contender(f"{peer.name}, tolerance {tolerance:g}", call))
-    return contenders
+    return [Contender("renyi", ours), Contender("renyi, orders of dp_accounting", listed), *theirs]
 
 
 def fresh_process(statement: str, *, numpy_itself: bool) -> float:
@@ -331,51 +273,90 @@ def fresh_process(statement: str, *, numpy_itself: bool) -> float:
     return float(subprocess.check_output([sys.executable, "-c", code], text=True))
 
 
-# ---------------------------------------------------------------------------------- how it is told
+def epsilon_contenders(run: Training, peers: Sequence[Peer]) -> list[Contender]:
+    """List fresh accountants: ours, then each peer and ours with the same orders and formula."""
+
+    def ours(
+        k: int, orders: Sequence[float] | None = None, conversion: Conversion = "optimal"
+    ) -> float:
+        again = run.nudged(k)
+        accountant = RDPAccountant(orders=orders, conversion=conversion)
+        return accountant.compose(mechanism(again), again.steps).get_epsilon(DELTA)
+
+    contenders = [Contender("renyi", ours)]
+    for peer in peers:
+        theirs = partial(lambda k, peer: peer.epsilon(run.nudged(k), DELTA), peer=peer)
+        same = partial(ours, orders=peer.orders, conversion="balle")
+        contenders.append(Contender(peer.name, theirs))
+        contenders.append(Contender(f"renyi, orders of {peer.name}", same))
+    return contenders
 
 
-def duration(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9)):
-        if seconds * factor >= 1 or unit == "ns":
-            return f"{seconds * factor:.3g} {unit}"
-    raise AssertionError
+def everyday_points(count: int, *, integer: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Random rows q, sigma, alpha: q from 1e-4 to 0.1, sigma from 0.6 to 4, alpha up to 64."""
+    rng = np.random.default_rng(0)
+    q, sigma = 10.0 ** rng.uniform(-4, -1, count), rng.uniform(0.6, 4, count)
+    alpha = rng.integers(2, 65, count) if integer else rng.uniform(1.05, 64, count)
+    return np.stack([q, sigma, alpha])
 
 
-def times(ours: Timing | None, other: Timing) -> str:
-    """Ratio of the times with the band of the rounds."""
-    if ours is None or ours is other:
-        return ""
-    low, middle, high = ours.ratio(other)
-    return f"{plain(middle)} ({plain(low)} to {plain(high)})"
+def log_a_contenders(points: np.ndarray[Any, Any], peers: Sequence[Peer]) -> list[Contender]:
+    """List ways to get log A at many points: one call of our ufunc, and the loop a peer needs."""
+    triples = list(zip(*points.tolist(), strict=True))
+
+    def theirs(_: int, peer: Peer) -> list[float]:
+        return [peer.log_a(*triple) for triple in triples]
+
+    contenders = [Contender("renyi", lambda _: special.log_a(*points), len(triples))]
+    contenders += [Contender(p.name, partial(theirs, peer=p), len(triples)) for p in peers]
+    return contenders
 
 
-def plain(value: float) -> str:
-    """Three digits, without an exponent."""
-    digits = max(0, 2 - math.floor(math.log10(value)))
-    return f"{float(f'{value:.3g}'):,.{digits}f}"
+# ------------------------------------------------------------------------------------- the program
 
 
-def relative(value: float, exact: float) -> str:
-    return f"{value / exact - 1:+.1e}" if math.isfinite(value) else "not finite"
-
-
-def table(head: str, rows: Sequence[Sequence[str]]) -> str:
-    titles = head.split("|")
-    lines = [titles, ["---", *["---:"] * (len(titles) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
-def machine(peers: Sequence[Peer], missing: Sequence[str], rounds: int) -> str:
+def machine(peers: Sequence[Any], missing: Sequence[str], rounds: int) -> str:
     return facts(
-        {
-            "Peers": ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none",
-            "Not installed, skipped": ", ".join(missing) or "none",
+        named(peers, missing)
+        | {
             "Method": f"this process pinned to one core; median of {rounds} rounds (3 for live "
             "use); in every round all engines of a table, in alternating order; ratios are of the "
             "same round, with the band from the 10th to the 90th percentile in brackets; garbage "
-            "collection, log lines and warnings off",
+            "collection, log lines and warnings off"
         }
     )
+
+
+def program(
+    doc: str | None,
+    name: str,
+    title: str,
+    sections: dict[str, Callable[[Sequence[Any], int], Iterable[str]]],
+    find: Callable[[], tuple[Sequence[Any], Sequence[str]]],
+    rounds: tuple[int, int],
+) -> None:
+    """Publish the sections of a comparison; ``rounds`` are those of --quick and of all."""
+    options = options_of(doc, quick=False, only=tuple(sections))
+    pinned()
+    peers, missing = find()
+    count = rounds[0] if options.quick else rounds[1]
+
+    def parts() -> Iterable[str]:
+        clocks = [time.perf_counter(), time.process_time()]
+        for name in options.only:
+            if name == "imports":  # which waits for other processes
+                yield share_of_core(*clocks)
+            yield from sections[name](peers, 3 if name == "live" else count)
+
+    whole = not options.quick and len(options.only) == len(sections)
+    publish(
+        chain([f"# {title}\n", machine(peers, missing, count)], parts()), name if whole else None
+    )
+
+
+def share_of_core(wall: float, cpu: float) -> str:
+    share = (time.process_time() - cpu) / (time.perf_counter() - wall)
+    return f"This process had {share:.0%} of its core up to here.\n"
 
 
 SECTIONS = {
@@ -387,29 +368,5 @@ SECTIONS = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="3 rounds, to the screen only")
-    parser.add_argument("--only", choices=SECTIONS, nargs="+", help="these sections, screen only")
-    options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):  # before the peers are loaded, so that torch sees one core
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    peers, missing = installed()
-    rounds = 3 if options.quick else 25
-    parts = ["# Speed, beside other libraries\n", machine(peers, missing, rounds)]
-    print(*parts, sep="\n", flush=True)
-    wall, cpu = time.perf_counter(), time.process_time()
-    for name in options.only or SECTIONS:
-        for part in SECTIONS[name](peers, 3 if name == "live" else rounds):
-            print(part, flush=True)
-            parts.append(part)
-        if name == "calibration":  # the next section waits for other processes
-            share = (time.process_time() - cpu) / (time.perf_counter() - wall)
-            parts[1] += f"* This process had {share:.0%} of its core\n"
-    if not (options.quick or options.only):
-        OUTPUT.parent.mkdir(exist_ok=True)
-        OUTPUT.write_text("\n".join(parts), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    program(__doc__, "speed", "Speed, beside other libraries", SECTIONS, installed, (3, 25))

@@ -3,6 +3,8 @@
     python bench/workload.py                          # writes bench/results/workload.md
     python bench/workload.py --runs 100 --peers 0     # to the screen, as with any option
     python bench/workload.py --stress 20000           # exceptions and warnings, to the screen
+    python bench/workload.py --little 5000            # brackets where there is little noise: 720
+                                                      # settings and random ones, to the screen
 
 One core, a fresh accountant for every question; a child process answers, and a question is given
 up after --patience seconds.
@@ -12,27 +14,24 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from facts import facts, publish
 from guarded import Answer, answers
-from peers import CurvePeer, installed_curves
-from questions import Question, anything, bracket, plain, stressed, training
-from speed import duration, table
+from harness import duration, facts, options_of, pinned, publish, table
+from peers import CurvePeer, installed_curves, named
+from questions import Question, anything, bracket, little, plain, settings, stressed, training
 from tqdm import tqdm
 
 from renyi._engine import SampledGaussianCurve
 
-OUTPUT = Path(__file__).parent / "results" / "workload.md"
 LEVELS = (0.5, 0.9, 0.99, 1.0)
 NAMED = 5  # of the slowest, and of the widest
+HEAD = "question|median time|90 %|99 %|longest|median width|90 %|99 %|widest|no answer"
 
 
 def quantiles(values: Sequence[float]) -> list[float]:
@@ -79,6 +78,22 @@ def width_above(low: float, answer: Answer) -> float:
     return max(0.0, high - low) / high if high > 0 else 0.0
 
 
+def described(
+    name: str, questions: Sequence[Question], found: Sequence[Answer], lows: Sequence[float]
+) -> tuple[list[str], list[str]]:
+    """A row of times and widths, and the slowest and the widest."""
+    width = [width_above(low, answer) for low, answer in zip(lows, found, strict=True)]
+    lines = [
+        slowest(f"Slowest, {name}", questions, found),
+        worst(f"Widest, {name}", questions, width, "{:.1e}".format),
+    ]
+    return [name, *durations(found), *widths(width), reasons(found)], lines
+
+
+def lows_of(found: Sequence[Answer]) -> list[float]:
+    return [answer.value[0] if answer.value else 0.0 for answer in found]
+
+
 def ours(
     questions: Sequence[Question], patience: float, asked: dict[str, list[Answer]]
 ) -> Iterator[str]:
@@ -92,21 +107,33 @@ def ours(
     for name, ask in (("plain", plain), ("bracket", bracket)):
         turn = answers(ask, questions, patience, repeats=3)
         asked[name] = list(tqdm(turn, name, len(questions), disable=None))
-    lows = [answer.value[0] if answer.value else 0.0 for answer in asked["bracket"]]
-    rows, lines = [], []
-    for name, found in asked.items():
-        width = [width_above(low, answer) for low, answer in zip(lows, found, strict=True)]
-        rows.append([name, *durations(found), *widths(width), reasons(found)])
-        lines.append(slowest(f"Slowest, {name}", questions, found))
-        lines.append(worst(f"Widest, {name}", questions, width, "{:.1e}".format))
+    lows = lows_of(asked["bracket"])
+    told = [described(name, questions, found, lows) for name, found in asked.items()]
     below = sum(
         answer.value is not None and answer.value < low
         for answer, low in zip(asked["plain"], lows, strict=True)
     )
-    head = "question|median time|90 %|99 %|longest|median width|90 %|99 %|widest|no answer"
-    yield table(head, rows)
+    yield table(HEAD, [row for row, _ in told])
     yield f"Plain answers below the bracket: {below}.\n"
-    yield from lines
+    yield from (line for _, lines in told for line in lines)
+
+
+def little_noise(options: argparse.Namespace) -> Iterator[str]:
+    yield "# Little noise\n"
+    yield facts({"Patience": f"{options.patience:g} s for a question"})
+    told = []
+    for direction in ("remove", "add", "replace"):
+        sets = {"settings": settings(), "random": little(options.seed, options.little)}
+        for title, made in sets.items():
+            questions, name = (
+                [q._replace(direction=direction) for q in made],
+                f"{title}, {direction}",
+            )
+            turn = answers(bracket, questions, options.patience)
+            found = list(tqdm(turn, name, len(questions), disable=None))
+            told.append(described(name, questions, found, lows_of(found)))
+    yield table(HEAD, [row for row, _ in told])
+    yield from (line for _, lines in told for line in lines)
 
 
 def routes(questions: Sequence[Question]) -> Iterator[str]:
@@ -187,13 +214,8 @@ def stress(questions: Sequence[Question], patience: float) -> Iterator[str]:
 def workload(options: argparse.Namespace) -> Iterator[str]:
     peers, missing = installed_curves()
     yield "# Random training runs\n"
-    yield facts(
-        {
-            "Peers": ", ".join(f"{peer.name} {peer.version}" for peer in peers) or "none",
-            "Not installed, skipped": ", ".join(missing) or "none",
-            "Method": f"one core; at most {options.patience:g} s for a question",
-        }
-    )
+    method = f"one core; at most {options.patience:g} s for a question"
+    yield facts(named(peers, missing) | {"Method": method})
     questions, asked = training(options.seed, options.runs), dict[str, list[Answer]]()
     yield from ours(questions, options.patience, asked)
     yield from routes(questions)
@@ -202,20 +224,15 @@ def workload(options: argparse.Namespace) -> Iterator[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--peers", type=int, default=100, help="runs that peers are asked, too")
-    parser.add_argument("--patience", type=float, default=20.0, help="seconds for a question")
-    parser.add_argument("--stress", type=int, help="this many questions of any kind instead")
-    options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    options = options_of(__doc__, seed=1, runs=1000, peers=100, patience=20.0, stress=0, little=0)
+    pinned()
     if options.stress:
         publish(stress(anything(options.seed, options.stress), options.patience), None)
+    elif options.little:
+        publish(little_noise(options), None)
     else:
-        publish(workload(options), OUTPUT if len(sys.argv) == 1 else None)
+        publish(workload(options), "workload" if len(sys.argv) == 1 else None)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

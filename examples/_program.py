@@ -12,8 +12,9 @@ from typing import Any
 
 from renyi._validation import integer_of
 from renyi.plot import FORMATS
+from renyi.sgd import TrainingPlan
 
-__all__ = ["cluster", "figure_for", "program"]
+__all__ = ["TRAINING", "cluster", "figure_for", "planned", "program"]
 
 Main = Callable[..., int]
 
@@ -59,6 +60,30 @@ def program(
         return main
 
     return wrap
+
+
+TRAINING: dict[str, tuple[Any, ...]] = {
+    "--epsilon": (1.0, "target"),
+    "--delta": (1e-5, "target"),
+    "--epochs": (20.0, "passes over the data"),
+    "--batch-size": (256, "expected size of a Poisson batch"),
+    "--learning-rate": (2.0, "of gradient descent"),
+    "--max-grad-norm": (0.5, "clipping norm"),
+    "--seed": (0, "of the split and the first weights; never of the noise"),
+}
+"""Options of a private training; a program may replace some."""
+
+
+def planned(options: argparse.Namespace, population: int) -> TrainingPlan:
+    """Return the plan that the options of `TRAINING` ask for."""
+    return TrainingPlan.calibrated(
+        options.epsilon,
+        options.delta,
+        population=population,
+        batch_size=options.batch_size,
+        epochs=options.epochs,
+        max_grad_norm=options.max_grad_norm,
+    )
 
 
 @contextlib.contextmanager

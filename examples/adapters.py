@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from examples._program import program
+from examples._program import TRAINING, planned, program
 from examples._text import Tokens, docstrings, reference
 from examples._transformer import Array, Transformer
 
@@ -96,16 +96,14 @@ def train(
     "adapters",
     "Adapt a small language model to private text with a given guarantee.",
     {
+        **TRAINING,
         "--epsilon": (3.0, "target"),
-        "--delta": (1e-5, "target"),
         "--epochs": (1.0, "passes over the private records"),
         "--batch-size": (128, "expected size of a Poisson batch"),
         "--learning-rate": (1e-2, "of Adam"),
-        "--max-grad-norm": (0.5, "clipping norm"),
         "--rank": (8, "of the adapters"),
         "--width": (64, "of the transformer"),
         "--public-steps": (300, "on public text, before"),
-        "--seed": (0, "of weights and split; never of the noise"),
     },
 )
 def main(options: argparse.Namespace) -> None:
@@ -115,14 +113,7 @@ def main(options: argparse.Namespace) -> None:
     2
     """
     records, held_out = split(docstrings(LENGTH + 1), options.seed)
-    plan = TrainingPlan.calibrated(
-        options.epsilon,
-        options.delta,
-        population=len(records),
-        batch_size=options.batch_size,
-        epochs=options.epochs,
-        max_grad_norm=options.max_grad_norm,
-    )
+    plan = planned(options, len(records))
     model = Transformer(options.seed, width=options.width, length=LENGTH)
     pretrain(model, reference(), options.public_steps, options.seed)
     adapted = model.adapt(options.rank, options.seed)

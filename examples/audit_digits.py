@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from examples._classifiers import LogisticRegression
 from examples._data import digits
-from examples._program import figure_for, program
+from examples._program import TRAINING, figure_for, planned, program
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
 from renyi._progress import LOGGED, progress
@@ -85,14 +85,11 @@ def train(
     "audit_digits",
     "Train a classifier of handwritten digits privately, and audit the same run.",
     {
+        **TRAINING,
         "--epsilon": (3.0, "target"),
-        "--delta": (1e-5, "target"),
+        "--learning-rate": (0.5, "of gradient descent"),
         "--canaries": (1000, "each in the run by the toss of a coin"),
         "--noise-share": (1.0, "of the noise reported that is drawn"),
-        "--epochs": (20.0, "passes over the data"),
-        "--batch-size": (256, "expected size of a Poisson batch"),
-        "--learning-rate": (0.5, "of gradient descent"),
-        "--seed": (0, "of the split; never of coins or noise"),
         "--plot": (None, "draw what the audit would have found (.png, .svg)"),
     },
 )
@@ -105,14 +102,7 @@ def main(options: argparse.Namespace) -> int:
     figure = figure_for(options.plot)
     canaries = integer_of(options.canaries, "canaries", 4)
     share = number_in(options.noise_share, "--noise-share", FINITE_POSITIVE)
-    plan = TrainingPlan.calibrated(
-        options.epsilon,
-        options.delta,
-        population=len(digits(options.seed).train) + canaries,
-        batch_size=options.batch_size,
-        epochs=options.epochs,
-        max_grad_norm=0.5,
-    )
+    plan = planned(options, len(digits(options.seed).train) + canaries)
     real = replace(plan, noise_multiplier=plan.noise_multiplier * share)
     found = train(real, canaries, options.learning_rate, options.seed)
     refuted = _report(plan, found, options)

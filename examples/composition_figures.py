@@ -14,8 +14,8 @@ by eps(alpha) + log(1/delta)/(alpha-1), as there.
 
 from __future__ import annotations
 
-import argparse
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -222,7 +222,7 @@ def _converted(rdp: Array, counts: tuple[int, ...]) -> Array:
     return np.array([float(np.min(count * rdp + room)) for count in counts])
 
 
-def main(path: str) -> None:
+def main(path: str = "composition.png") -> None:
     """Print the table beside independent values and draw the figure."""
     bounds = f"{'tight (known)':>22}{'general (known)':>22}{'exact':>10}"
     print(f"{'mechanism':32}{'compositions':>13}{bounds}")
@@ -242,8 +242,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "figure", nargs="?", default="composition.png", help="file to write (%(default)s)"
-    )
-    main(parser.parse_args().figure)
+    main(*sys.argv[1:])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,40 +49,29 @@ def strategies(steps: int, period: int, buffers: int) -> dict[str, Strategy]:
     }
 
 
-def compare(
-    data: Split,
-    epsilon: float,
-    delta: float,
-    *,
-    batch_size: int,
-    epochs: int,
-    buffers: int,
-    learning_rates: Sequence[float],
-    max_grad_norm: float,
-    repeats: int,
-) -> list[Result]:
+def compare(data: Split, epsilon: float, options: argparse.Namespace) -> list[Result]:
     """Return the accuracy of each strategy, with the best of the learning rates for each.
 
     The choice of the learning rate is not private: it is the same favour to all.
     """
-    period = -(-len(data.train) // batch_size)
+    period = -(-len(data.train) // options.batch_size)
     results = []
-    for name, strategy in strategies(epochs * period, period, buffers).items():
+    for name, strategy in strategies(options.epochs * period, period, options.buffers).items():
         plan = TrainingPlan.calibrated(
             epsilon,
-            delta,
+            options.delta,
             population=len(data.train),
-            batch_size=batch_size,
-            epochs=epochs,
+            batch_size=options.batch_size,
+            epochs=options.epochs,
             sampling="fixed_order",
             adjacency="zero_out",
-            max_grad_norm=max_grad_norm,
+            max_grad_norm=options.max_grad_norm,
             strategy=strategy,
         )
-        rates = progress(learning_rates, "learning rate", title=name, logged=LOGGED)
-        found = [[_accuracy(data, plan, rate) for _ in range(repeats)] for rate in rates]
+        rates = progress(options.learning_rate, "learning rate", title=name, logged=LOGGED)
+        found = [[_accuracy(data, plan, rate) for _ in range(options.repeats)] for rate in rates]
         best = max(found, key=lambda runs: float(np.mean(runs)))
-        reported = plan.get_epsilon(delta)
+        reported = plan.get_epsilon(options.delta)
         mean, spread = float(np.mean(best)), float(np.std(best))
         results.append(Result(name, reported, plan.noise_multiplier, mean, spread))
     return results
@@ -123,18 +111,7 @@ def main(options: argparse.Namespace) -> None:
     """
     data = digits(options.seed)
     for epsilon in options.epsilon:
-        results = compare(
-            data,
-            epsilon,
-            options.delta,
-            batch_size=options.batch_size,
-            epochs=options.epochs,
-            buffers=options.buffers,
-            learning_rates=options.learning_rate,
-            max_grad_norm=options.max_grad_norm,
-            repeats=options.repeats,
-        )
-        for row in results:
+        for row in compare(data, epsilon, options):
             print(
                 f"epsilon {round_up(row.epsilon)}, delta {decimal_of(options.delta)}: "
                 f"{row.name:<12} "

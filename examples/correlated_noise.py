@@ -13,8 +13,7 @@ the answer.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+import sys
 from functools import cache
 from typing import Any
 
@@ -102,15 +101,12 @@ def draw(file: str) -> None:
     figure.savefig(file, dpi=130)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(file: str | None = None) -> None:
     """Print the table, and draw the figure if a file is named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", nargs="?", help="where to draw, .png or .svg")
-    options = parser.parse_args(argv)
     print("\n".join(table()))
-    if options.file:
-        draw(options.file)
+    if file is not None:
+        draw(file)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from examples._classifiers import CLASSIFIERS, Classifier
 from examples._data import Split, digits
-from examples._program import figure_for, program
+from examples._program import TRAINING, figure_for, planned, program
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
@@ -65,12 +65,12 @@ def train(
         return f"accuracy {run.accuracies[-1]:.3f}, epsilon {round_up(run.epsilons[-1])}"
 
     for batch in progress(sampler, "step", total=plan.steps, note=reached, logged=LOGGED):
-        start = time.perf_counter()
+        start = time.process_time()
         clipped = classifier.clipped_sum(
             data.train[batch], data.train_labels[batch], plan.max_grad_norm
         )
         optimizer.step(clipped)
-        seconds += time.perf_counter() - start
+        seconds += time.process_time() - start
         images += len(batch)
         if optimizer.steps % every == 0 or optimizer.steps == plan.steps:
             run.steps.append(optimizer.steps)
@@ -84,13 +84,7 @@ def train(
     "Train classifiers of handwritten digits with a given privacy guarantee.",
     {
         "--model": ("both", "what to train", [*CLASSIFIERS, "both"]),
-        "--epsilon": (1.0, "target"),
-        "--delta": (1e-5, "target"),
-        "--epochs": (20.0, "passes over the data"),
-        "--batch-size": (256, "expected size of a Poisson batch"),
-        "--learning-rate": (2.0, "of gradient descent"),
-        "--max-grad-norm": (0.5, "clipping norm"),
-        "--seed": (0, "of split and first weights; never of the noise"),
+        **TRAINING,
         "--plot": (None, "save accuracy and epsilon over steps (.png, .svg)"),
     },
 )
@@ -115,14 +109,7 @@ def main(options: argparse.Namespace) -> None:
 
 def _runs(options: argparse.Namespace) -> list[Run]:
     data = digits(options.seed)
-    plan = TrainingPlan.calibrated(
-        options.epsilon,
-        options.delta,
-        population=len(data.train),
-        batch_size=options.batch_size,
-        epochs=options.epochs,
-        max_grad_norm=options.max_grad_norm,
-    )
+    plan = planned(options, len(data.train))
     print(
         f"{plan.population} images, sampling rate {plan.sample_rate:.4f}, {plan.steps} steps, "
         f"noise multiplier {plan.noise_multiplier:.4f}, clipping norm {plan.max_grad_norm:g}"

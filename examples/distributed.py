@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from examples._classifiers import LogisticRegression
 from examples._data import Split, digits
-from examples._program import cluster, program
+from examples._program import TRAINING, cluster, planned, program
 
 from renyi._progress import LOGGED, progress
 from renyi._rounding import round_up
@@ -102,26 +102,12 @@ def train(
 @program(
     "distributed",
     "Train a classifier of digits privately on several processes, with Dask.",
-    {
-        "--workers": (2, "processes of a cluster on this machine"),
-        "--epsilon": (1.0, "target"),
-        "--delta": (1e-5, "target"),
-        "--epochs": (20.0, "passes over the data"),
-        "--learning-rate": (2.0, "of gradient descent"),
-        "--seed": (0, "of the split of the data; never of the noise"),
-    },
+    {"--workers": (2, "processes of a cluster on this machine"), **TRAINING},
 )
 def main(options: argparse.Namespace) -> None:
     """Run the program on a cluster of this machine and return its exit code."""
     data = digits(options.seed)
-    plan = TrainingPlan.calibrated(
-        options.epsilon,
-        options.delta,
-        population=len(data.train),
-        batch_size=256,
-        epochs=options.epochs,
-        max_grad_norm=0.5,
-    )
+    plan = planned(options, len(data.train))
     with cluster(options.workers) as client:
         classifier, optimizer = train(client, data, plan, options.learning_rate)
     accuracy = classifier.accuracy(data.test, data.test_labels)

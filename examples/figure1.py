@@ -14,15 +14,15 @@ divergence has left it all fill a part of the panel.
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Callable
+import sys
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi import special
+from renyi._search import bisected
 from renyi.theory import sampled_gaussian
 
 SIGMAS = (4.0, 10.0)
@@ -59,7 +59,7 @@ def root_of_condition_1(q: float, sigma: float) -> float:
     def excess(alpha: float) -> float:
         return alpha - (sigma**2 * _l(q, alpha) / 2.0 - 2.0 * math.log(sigma))
 
-    return _root(excess, 1.0 + 1e-9, 1e7)
+    return bisected(lambda alpha: excess(alpha) >= 0.0, 1.0 + 1e-9, 1e7, 1e-15)[0]
 
 
 def root_of_condition_2(q: float, sigma: float) -> float:
@@ -69,7 +69,7 @@ def root_of_condition_2(q: float, sigma: float) -> float:
         left = alpha * (_l(q, alpha) + math.log(q * alpha) + 0.5 / sigma**2)
         return left - (sigma**2 * _l(q, alpha) ** 2 / 2.0 - math.log(5.0) - 2.0 * math.log(sigma))
 
-    return _root(excess, 1.0 + 1e-9, 1e7)
+    return bisected(lambda alpha: excess(alpha) >= 0.0, 1.0 + 1e-9, 1e7, 1e-15)[0]
 
 
 def crossing(q: float, sigma: float) -> float:
@@ -78,7 +78,7 @@ def crossing(q: float, sigma: float) -> float:
     def excess(alpha: float) -> float:
         return float(special.rdp_sampled_gaussian(q, sigma, alpha)) - 2.0 * q**2 * alpha / sigma**2
 
-    return _root(excess, 2.0, 1e6)
+    return bisected(lambda alpha: excess(alpha) >= 0.0, 2.0, 1e6, 1e-15)[0]
 
 
 def table() -> list[tuple[float, float, float, float, float, float]]:
@@ -161,20 +161,7 @@ def _l(q: float, alpha: float) -> float:
     return math.log1p(1.0 / (q * (alpha - 1.0)))
 
 
-def _root(excess: Callable[[float], float], low: float, high: float) -> float:
-    """Bisection for a function that is negative at low and positive at high."""
-    for _ in range(200):
-        middle = math.sqrt(low * high)
-        if middle in (low, high):
-            break
-        value = excess(middle)
-        if math.isnan(value):
-            raise ArithmeticError(f"no value at order {middle!r}")
-        low, high = (middle, high) if value < 0.0 else (low, middle)
-    return low
-
-
-def main(path: str) -> None:
+def main(path: str = "figure1.png") -> None:
     """Print the table beside independent values and draw the figure."""
     print(
         "sigma       q   condition 1 (known)   condition 2 (known)"
@@ -193,8 +180,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "figure", nargs="?", default="figure1.png", help="file to write (%(default)s)"
-    )
-    main(parser.parse_args().figure)
+    main(*sys.argv[1:])

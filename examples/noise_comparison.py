@@ -12,14 +12,15 @@ are narrow but for Gumbel noise used more than once. docs/noise.md has the answe
 
 from __future__ import annotations
 
-import argparse
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import renyi
+from renyi._search import bisected
 from renyi.mechanisms import Mechanism, PrivacyLoss
 
 DELTAS = (1e-5, 1e-10)
@@ -102,11 +103,10 @@ def staircase(deviation: float) -> renyi.Staircase:
         root = (0.5 * b * (1.0 - 2.0 * b + 2.0 * b**3 - b**4)) ** (1.0 / 3.0)
         return float((root - b * (1.0 - b)) / (1.0 - b) ** 2)
 
-    low, high = 1e-3, 50.0
-    while high - low > 1e-14 * high:
-        middle = 0.5 * (low + high)
-        wide = staircase_variance(middle, best(middle)) > deviation**2
-        low, high = (middle, high) if wide else (low, middle)
+    def narrow(epsilon: float) -> bool:
+        return staircase_variance(epsilon, best(epsilon)) <= deviation**2
+
+    high = bisected(narrow, 1e-3, 50.0, 1e-14)[1]
     return renyi.Staircase(high, best(high))
 
 
@@ -196,7 +196,7 @@ def _power(delta: float) -> str:
     return f"1e{round(math.log10(delta))}"
 
 
-def main(path: str) -> None:
+def main(path: str = "noise.png") -> None:
     """Print the table and draw the figure."""
     for row in table():
         print(row, flush=True)
@@ -205,8 +205,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "figure", nargs="?", default="noise.png", help="file to write (%(default)s)"
-    )
-    main(parser.parse_args().figure)
+    main(*sys.argv[1:])

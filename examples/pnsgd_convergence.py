@@ -15,8 +15,8 @@ were read from there.
 
 from __future__ import annotations
 
-import argparse
 import math
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,7 +225,7 @@ def _log(x: float) -> float:
     return math.log10(x)
 
 
-def main(path: str) -> None:
+def main(path: str = "pnsgd_convergence.png") -> None:
     """Print the numbers beside the known ones and draw the figure."""
     print(f"{'':60}   computed       known")
     for what, ours, known in table():
@@ -235,8 +235,4 @@ def main(path: str) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "figure", nargs="?", default="pnsgd_convergence.png", help="file to write (%(default)s)"
-    )
-    main(parser.parse_args().figure)
+    main(*sys.argv[1:])

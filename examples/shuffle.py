@@ -11,9 +11,8 @@ one noisy count of a server that everybody trusts.
 
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Sequence
+import sys
 
 import numpy as np
 
@@ -89,17 +88,14 @@ def draw(file: str) -> None:
     figure.savefig(file, dpi=130)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(file: str | None = None) -> None:
     """Print the errors; draw the figure if a file is named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", nargs="?", help="where to draw, .png or .svg")
-    options = parser.parse_args(argv)
     for users in (10**3, 10**4, 10**5, 10**6, 10**8):
         epsilon, shuffled, alone = errors(users)
         print(f"{users:>11,} {epsilon:7.3f} {shuffled:9.1f} {alone:10.1f} {central():6.2f}")
-    if options.file:
-        draw(options.file)
+    if file is not None:
+        draw(file)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

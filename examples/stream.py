@@ -82,28 +82,22 @@ def diabetes(n: int, generator: np.random.Generator) -> Stream:
 STREAMS = {"synthetic": synthetic, "diabetes": diabetes}
 
 
-def simulate(
-    name: str,
-    lengths: Sequence[int],
-    epsilon: float,
-    delta: float,
-    *,
-    pace: float,
-    passes: int,
-    seed: int,
-) -> list[Point]:
+def simulate(name: str, lengths: Sequence[int], options: argparse.Namespace) -> list[Point]:
     """Run passes of every length, and judge them by 20,000 further records."""
+    passes, delta = options.passes, options.delta
     if passes < 1:
         raise ValueError(f"--passes must be at least 1, got {passes}")
     points = []
     for n in progress(lengths, "length", logged=LOGGED):
-        generator = np.random.default_rng(seed)
+        generator = np.random.default_rng(options.seed)
         judge = STREAMS[name](20_000, generator)
         stream = STREAMS[name](n, generator)
         dimension = stream.features.shape[1]
         loss = RidgeLoss(1.0, 1.0, regularisation=0.01)
-        learner = PNSGD(Ball.around_zero(1.0, dimension), loss, step_size=min(0.05, pace / n))
-        scale = shuffled_pass(learner.descent, n, epsilon=epsilon, delta=delta)
+        learner = PNSGD(
+            Ball.around_zero(1.0, dimension), loss, step_size=min(0.05, options.pace / n)
+        )
+        scale = shuffled_pass(learner.descent, n, epsilon=options.epsilon, delta=delta)
         runs = [learner.run(stream.features, stream.labels, scale) for _ in range(passes)]
         *errors, best, zero = (
             float(np.mean((judge.features @ w - judge.labels) ** 2))
@@ -136,18 +130,7 @@ def main(options: argparse.Namespace) -> None:
     """
     figure = figure_for(options.plot)
     lengths = numbers_of(options.lengths, "--lengths", int, 1, 1e8, "integers in [1, 1e8]")
-    found = {
-        name: simulate(
-            name,
-            lengths,
-            options.epsilon,
-            options.delta,
-            pace=options.pace,
-            passes=options.passes,
-            seed=options.seed,
-        )
-        for name in STREAMS
-    }
+    found = {name: simulate(name, lengths, options) for name in STREAMS}
     for name, points in found.items():
         print(
             f"{name}: one shuffled pass, epsilon = {decimal_of(options.epsilon)}, "

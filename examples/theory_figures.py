@@ -13,8 +13,8 @@
 
 from __future__ import annotations
 
-import argparse
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -193,18 +193,16 @@ FIGURES = {
 }
 
 
-def main(folder: Path) -> None:
+def main(folder: str = ".") -> None:
     """Draw all figures into a folder."""
     from matplotlib.figure import Figure
 
     for name, (draw, size) in FIGURES.items():
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        figure.savefig(folder / name, dpi=80)
-        print(f"figure written to {folder / name}")
+        figure.savefig(Path(folder) / name, dpi=80)
+        print(f"figure written to {Path(folder) / name}")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=Path(), help="to write to (.)")
-    main(parser.parse_args().folder)
+    main(*sys.argv[1:])

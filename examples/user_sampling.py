@@ -10,8 +10,7 @@ users is better at equal clipping norms. docs/training.md has the answer.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+import sys
 
 from renyi.sgd import compare_user_sampling
 
@@ -53,16 +52,13 @@ def draw(file: str) -> None:
     figure.savefig(file, dpi=130)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(file: str | None = None) -> None:
     """Print the ratios where all rows of a user are drawn; draw the figure if a file is named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file", nargs="?", help="where to draw, .png or .svg")
-    options = parser.parse_args(argv)
     for epsilon in EPSILONS:
         print(f"ε = {epsilon:g}:", *(f"{ratio(rows, rows, epsilon):.3f}" for rows in ROWS))
-    if options.file:
-        draw(options.file)
+    if file is not None:
+        draw(file)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Functions of dp_accounting, riskcal and TensorFlow Privacy; mechanisms of autodp."""
+"""Functions of dp_accounting and its distributions of losses."""
 
 from __future__ import annotations
 
@@ -10,35 +10,27 @@ import pytest
 from each import slow
 
 from renyi import (
-    ZCDP,
-    Exponential,
     Gaussian,
-    GroupSampled,
     Laplace,
     PLDAccountant,
     PoissonSampled,
-    PureDP,
-    RandomizedResponse,
-    RDPAccountant,
-    special,
-    tradeoff,
 )
-from renyi.compat import compute_rdp, get_privacy_spent, riskcal, tensorflow_privacy
 from renyi.pairs import Composition
 
 STEP = PoissonSampled(Gaussian(1.0), 0.01)
-RUN = (1.0, 0.01, 1000)
 
 
 def test_order_one_is_not_used():
+    pytest.importorskip("dp_accounting")
+    from renyi.compat.dp_accounting import compute_delta, compute_epsilon
+
     orders, rdp = [1.0, 2.0, 8.0], [0.1, 0.2, 0.8]
-    assert get_privacy_spent(orders, rdp, delta=1e-5) == get_privacy_spent(
-        orders[1:], rdp[1:], delta=1e-5
-    )
+    assert compute_epsilon(orders, rdp, 1e-5) == compute_epsilon(orders[1:], rdp[1:], 1e-5)
+    assert compute_delta(orders, rdp, 1.0) == compute_delta(orders[1:], rdp[1:], 1.0)
     with pytest.raises(ValueError, match="order"):
-        get_privacy_spent([1.0], [0.1], delta=1e-5)
+        compute_epsilon([1.0], [0.1], 1e-5)
     with pytest.raises(ValueError, match="rdp"):
-        get_privacy_spent([3.0, 2.0], [0.1], delta=1e-5)
+        compute_epsilon([3.0, 2.0], [0.1], 1e-5)
 
 
 class TestDpAccounting:
@@ -151,53 +143,7 @@ class TestDpAccounting:
             assert found == pytest.approx(expected, rel=0.02)
 
 
-class TestRiskcal:
-    def test_beside_theirs(self):
-        pytest.importorskip("riskcal")
-        from riskcal import analysis
-        from riskcal.accountants import CTDAccountant
-        from riskcal.calibration import dpsgd
-
-        alpha = np.array([0.01, 0.1, 0.5])
-        for own, theirs, arguments in (
-            (riskcal.get_advantage_for_dpsgd, dpsgd.get_advantage_for_dpsgd, RUN),
-            (riskcal.get_beta_for_dpsgd, dpsgd.get_beta_for_dpsgd, (*RUN, alpha)),
-            (riskcal.get_advantage_from_gdp, analysis.get_advantage_from_gdp, (1.2,)),
-            (riskcal.get_beta_from_gdp, analysis.get_beta_from_gdp, (1.2, alpha)),
-            (riskcal.get_advantage_from_adp, analysis.get_advantage_from_adp, (1.0, 1e-3)),
-            (riskcal.get_beta_from_adp, analysis.get_beta_from_adp, (1.0, 1e-3, alpha)),
-            (
-                riskcal.get_epsilon_from_err_rates,
-                analysis.get_epsilon_from_err_rates,
-                (1e-5, 0.1, 0.3),
-            ),
-            (riskcal.get_bayes_risk_from_gdp, analysis.get_bayes_risk_from_gdp, (1.2, 0.3)),
-        ):
-            assert own(*arguments) == pytest.approx(theirs(*arguments), rel=2e-3), own.__name__
-        mine, other = riskcal.CTDAccountant(), CTDAccountant()
-        for accountant in mine, other:
-            for _ in range(300):
-                accountant.step(noise_multiplier=1.0, sample_rate=0.01)
-        assert mine.history == other.history
-        epsilon = other.get_epsilon(delta=1e-5)
-        assert mine.get_epsilon(delta=1e-5) == pytest.approx(epsilon, rel=1e-3)
-        assert mine.get_beta(alpha=alpha) == pytest.approx(other.get_beta(alpha=alpha), rel=1e-3)
-        noise = riskcal.find_noise_multiplier_for_advantage(0.1, sample_rate=0.01, num_steps=1000)
-        theirs = dpsgd.find_noise_multiplier_for_advantage(0.1, sample_rate=0.01, num_steps=1000)
-        assert noise == pytest.approx(theirs, rel=0.02)
-
-    def test_losses_go_in(self):
-        pytest.importorskip("dp_accounting")
-        from renyi.compat.dp_accounting.privacy_loss_distribution import from_gaussian_mechanism
-
-        pld, own = from_gaussian_mechanism(1.0), PLDAccountant().compose(Gaussian(1.0))
-        assert riskcal.get_advantage_from_pld(pld) == own.get_advantage()
-        assert riskcal.get_beta_from_pld(pld, alpha=0.01) == own.get_beta(0.01)
-        priors = np.array([0.3, 0.5])
-        assert riskcal.get_bayes_risk_from_pld(pld, prior=priors).tolist() == [
-            own.get_bayes_risk(prior) for prior in priors
-        ]
-
+class TestLossesOfDpAccounting:
     @pytest.mark.parametrize(
         ("name", "arguments", "keywords", "steps"),
         [
@@ -208,7 +154,7 @@ class TestRiskcal:
             ("from_randomized_response", (0.5, 4), {}, 3),
         ],
     )
-    def test_losses_of_dp_accounting_go_in(self, name, arguments, keywords, steps):
+    def test_they_go_in(self, name, arguments, keywords, steps):
         """Delta is theirs in each direction, and everywhere above the exact one."""
         theirs = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
         from renyi.compat.dp_accounting import privacy_loss_distribution as front
@@ -224,167 +170,23 @@ class TestRiskcal:
                 wanted = masses.get_delta_for_epsilon(epsilon)
                 assert wanted - 1e-12 <= found <= wanted + 3e-12
         alpha = np.array([0.01, 0.1, 0.5])
-        beta = riskcal.get_beta_from_pld(pld, alpha)
+        beta = mine.accountant.get_beta(alpha)
         assert (beta <= exact.get_beta(alpha) + 1e-7).all()  # which is rounded down too
         assert beta == pytest.approx(exact.get_beta(alpha), abs=0.01)
-        assert riskcal.get_advantage_from_pld(pld) >= exact.get_advantage() - 1e-7
-        assert riskcal.get_bayes_risk_from_pld(pld, 0.3) <= exact.get_bayes_risk(0.3) + 1e-7
+        assert mine.accountant.get_advantage() >= exact.get_advantage() - 1e-7
+        assert mine.accountant.get_bayes_risk(0.3) <= exact.get_bayes_risk(0.3) + 1e-7
 
-    def test_losses_that_are_no_bound(self):
+    def test_what_is_no_bound(self):
         theirs = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+        from renyi.compat.dp_accounting.privacy_loss_distribution import (
+            from_privacy_loss_distribution,
+        )
+
         with pytest.raises(TypeError, match="must be a PrivacyLossDistribution of dp_accounting"):
-            riskcal.get_advantage_from_pld(1.0)
+            from_privacy_loss_distribution(1.0)
         optimistic = theirs.from_laplace_mechanism(1.0, pessimistic_estimate=False)
         with pytest.raises(ValueError, match="pessimistic estimates, got optimistic"):
-            riskcal.get_advantage_from_pld(optimistic)
+            from_privacy_loss_distribution(optimistic)
         more = theirs.PrivacyLossDistribution.create_from_rounded_probability({-1: 1.0}, 0.0, 1.0)
         with pytest.raises(ValueError, match="masses of sum 1, got others"):
-            riskcal.get_advantage_from_pld(more)
-
-    def test_bounds_are_on_the_safe_side(self):
-        for epsilon, delta in ((0.1, 0.0), (1.0, 1e-5), (5.0, 0.1)):
-            grid = np.linspace(0.0, 1.0, 2001)
-            beta = tradeoff.beta_from_epsilon_delta(grid, epsilon, delta)
-            largest = float((1.0 - grid - beta).max())
-            found = riskcal.get_advantage_from_adp(epsilon, delta)
-            assert largest <= found * (1.0 + 1e-12)
-            assert found == pytest.approx(largest, abs=1e-3)
-        assert riskcal.get_epsilon_from_err_rates(0.0, 0.0, 0.5) == math.inf
-        assert riskcal.get_epsilon_from_err_rates(1e-5, 0.5, 0.5) == 0.0
-        assert riskcal.get_epsilon_from_err_rates(0.0, 0.25, 0.25) >= math.log(3.0)
-        assert riskcal.get_advantage_from_zcdp(0.5) <= 1.0
-        assert riskcal.get_beta_from_zcdp(0.5, 0.1) >= 0.0
-        assert 0.0 < riskcal.get_beta_from_rdp(1.0, 0.1, 2.0) < 0.9
-
-    def test_targets_are_met(self):
-        noise = riskcal.find_noise_multiplier_for_err_rates(0.01, 0.9, 0.01, 100, grid_step=1e-2)
-        assert riskcal.get_beta_for_dpsgd(noise, 0.01, 100, 0.01) >= 0.9
-        state = riskcal.CTDAccountant()
-        state.step(noise_multiplier=1.0, sample_rate=0.1)
-        again = riskcal.CTDAccountant()
-        again.load_state_dict(state.state_dict())
-        assert (again.history, again.get_advantage()) == (state.history, state.get_advantage())
-        with pytest.raises(ValueError, match="state_dict must be of 'ctd', got 'rdp'"):
-            again.load_state_dict({"mechanism": "rdp"})
-        with pytest.raises(ValueError, match="it lacks 'history'"):
-            again.load_state_dict({"mechanism": "ctd"})
-        for wrong in (math.nan, 0.1, 1), (1.0, 2.0, 1), (1.0, 0.1, -1):
-            with pytest.raises(ValueError, match="must be"):
-                again.load_state_dict({"mechanism": "ctd", "history": [wrong]})
-        assert again.history == state.history
-
-
-class TestTensorFlowPrivacy:
-    def test_a_number(self):
-        epsilon, order = tensorflow_privacy.compute_dp_sgd_privacy(10_000, 100, 1.0, 10, 1e-5)
-        assert (epsilon, order) == RDPAccountant().compose(STEP, 1000).get_epsilon_and_order(1e-5)
-
-    @pytest.mark.parametrize("kind", tensorflow_privacy.AccountantType)
-    def test_a_statement(self, kind):
-        text = tensorflow_privacy.compute_dp_sgd_privacy_statement(
-            10_000, 64, 5.0, 2.0, 1e-6, max_examples_per_user=2, accountant_type=kind
-        )
-        numbers = [float(line.partition("= ")[2]) for line in text.splitlines() if "n = " in line]
-        accountant = PLDAccountant if kind.value == "pld" else RDPAccountant
-        runs = [
-            (Gaussian(1.0), 5),
-            (PoissonSampled(Gaussian(1.0), 0.0064), 782),
-            (Gaussian(0.5), 5),
-            (GroupSampled(Gaussian(1.0), 0.0064, 2), 782),
-        ]
-        for found, (mechanism, count) in zip(numbers, runs, strict=True):
-            epsilon = accountant().compose(mechanism, count).get_epsilon(1e-6)
-            assert epsilon <= found < epsilon * 1.001
-        without = tensorflow_privacy.compute_dp_sgd_privacy_statement(
-            10_000, 64, 5.0, 2.0, 1e-6, used_microbatching=False
-        )
-        assert "without microbatching" in without
-        assert "users" not in without
-
-
-@pytest.mark.filterwarnings("ignore")
-class TestAutodp:
-    def test_what_is_known(self):
-        """The curves are those of autodp; bounded range makes ours of the exponential smaller."""
-        zoo = pytest.importorskip("autodp.mechanism_zoo")
-        from autodp.transformer_zoo import AmplificationBySampling
-
-        from renyi.compat.autodp import from_autodp
-
-        sample = AmplificationBySampling(PoissonSampling=True)
-        steps = {"prob": 0.01, "sigma": 1.0, "coeff": 1000}
-        known = {
-            zoo.GaussianMechanism(2.0): Gaussian(2.0),
-            zoo.ExactGaussianMechanism(2.0): Gaussian(2.0),
-            zoo.LaplaceMechanism(1.5): Laplace(1.5),
-            zoo.RandresponseMechanism(0.8): RandomizedResponse(0.8, 2),
-            zoo.PureDP_Mechanism(0.5): PureDP(0.5),
-            zoo.zCDP_Mechanism(0.1, 0.2): ZCDP(0.1, 0.2),
-            zoo.DiscreteGaussianMechanism(2.0): ZCDP(0.125),
-            zoo.ExponentialMechanism(1.0): Exponential(1.0),
-            zoo.NoisySGD_Mechanism(0.01, 1.0, 1000): STEP * 1000,
-            zoo.SubsampleGaussianMechanism(steps): STEP * 1000,
-            zoo.ComposedGaussianMechanism({"sigma": 2.0, "coeff": 3}): Gaussian(2.0) * 3,
-            zoo.NoisyGD_Mechanism(np.array([1.0, 2.0])): Gaussian(1.0) + Gaussian(2.0),
-            sample(zoo.GaussianMechanism(1.0), 0.01, improved_bound_flag=True): STEP,
-            sample(zoo.LaplaceMechanism(1.5), 0.1, improved_bound_flag=True): PoissonSampled(
-                Laplace(1.5), 0.1
-            ),
-        }
-        for theirs, wanted in known.items():
-            assert from_autodp(theirs) == wanted
-            found = RDPAccountant().compose(wanted).get_rdp(4.0)
-            assert found <= theirs.RenyiDP(4.0) * (1.0 + 1e-9)
-            assert isinstance(wanted, Exponential) or found >= theirs.RenyiDP(4.0) * (1.0 - 1e-9)
-
-    def test_what_is_not(self):
-        zoo = pytest.importorskip("autodp.mechanism_zoo")
-        from autodp.transformer_zoo import AmplificationBySampling, ComposeGaussian, Composition
-
-        from renyi.compat.autodp import from_autodp
-
-        noise, twice = zoo.GaussianMechanism(1.0), {"sigma": 1.0, "coeff": 2}
-        sample = AmplificationBySampling(PoissonSampling=True)
-        for theirs, remedy in (
-            (Composition()([noise, noise], [1, 2]), "add up its parts"),
-            (ComposeGaussian()([noise], [2]), "add up its parts"),
-            (sample(sample(noise, 0.1), 0.1), r"RDPCurve\(None, mechanism.RenyiDP\)"),
-            (sample(zoo.ComposedGaussianMechanism(twice, "Gaussian"), 0.1), "RDPCurve"),
-            (1.0, "got float"),
-        ):
-            with pytest.raises(TypeError, match=f"zoo and known here.*{remedy}"):
-                from_autodp(theirs)
-        noise.neighboring = "replace_one"
-        replaced = AmplificationBySampling(PoissonSampling=False)(noise, 0.1)
-        with pytest.raises(TypeError, match="FixedSizeSampled"):
-            from_autodp(replaced)
-
-
-# --- functions of scripts
-
-
-ORDERS = [1.5, 2.5, 5, 50, 100]
-
-
-def test_compute_rdp():
-    """The exact values of the 50 steps are those of test_dp_accounting_parity.py."""
-    found = compute_rdp(0.01, 2.5, 50, ORDERS)
-    exact = [6.50070897188e-4, 1.08541805692e-3, 2.18075656231e-3, 2.38460375387e-2]
-    np.testing.assert_allclose(found[:4], exact, rtol=1e-11)
-    assert (found >= 50 * special.rdp_sampled_gaussian_lower(0.01, 2.5, np.array(ORDERS))).all()
-    assert compute_rdp(q=0.01, noise_multiplier=2.5, steps=50, orders=5) == found[2]
-
-
-def test_get_privacy_spent_in_both_ways():
-    rdp = compute_rdp(0.01, 1.0, 1000, ORDERS)
-    epsilon, delta, order = get_privacy_spent(ORDERS, rdp, target_delta=1e-5)
-    assert (epsilon, order) == get_privacy_spent(orders=ORDERS, rdp=rdp, delta=1e-5)
-    assert delta == 1e-5
-    assert get_privacy_spent(ORDERS, rdp, target_eps=epsilon)[1] <= 1e-5 * (1 + 1e-9)
-    step = PoissonSampled(Gaussian(1.0), 0.01)
-    assert epsilon == pytest.approx(
-        RDPAccountant(orders=ORDERS).compose(step, 1000).get_epsilon(1e-5), rel=1e-12
-    )
-    assert epsilon > PLDAccountant().compose(step, 1000).get_epsilon(1e-5)
-    with pytest.raises(ValueError, match="exactly one of"):
-        get_privacy_spent(ORDERS, rdp)
+            from_privacy_loss_distribution(more)

@@ -416,7 +416,7 @@ def test_the_scan_sees_a_breach(folder, line, breach):
     assert bool(list(include_breaches(folder, line))) is breach
 
 
-FRAMEWORKS = {"autodp", "flwr", "jax", "lightning", "opacus", "optax", "pfl", "sklearn", "torch"}
+FRAMEWORKS = {"flwr", "jax", "lightning", "opacus", "optax", "pfl", "sklearn", "torch"}
 FRAMEWORKS |= {"transformers"}
 OPTIONAL = {"dp_accounting", "flint", "matplotlib", "mpmath", *FRAMEWORKS}
 

@@ -296,6 +296,7 @@ class TestInterruptions:
                 lambda: ledger.charge("data", NOISE),
                 lambda: ledger.settle("data", run, 9),  # refused
                 lambda: ledger.status("data"),
+                lambda: ledger.history("data"),
             ):
                 number, kept = 0, [None]
 

@@ -247,35 +247,29 @@ class Reservation:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A reservation with its cost."""
-
-    mechanism: Mechanism
-    count: int
-    cost: Cost
+Reserved = dict[int, tuple[Reservation, Cost]]  # by number
 
 
-def reservations_to_json(reserved: Mapping[int, Held]) -> list[dict[str, Any]]:
+def reservations_to_json(reserved: Reserved) -> list[dict[str, Any]]:
     """Return reservations as JSON can hold them."""
     return [
         {
-            "number": number,
+            "number": held.number,
             "mechanism": held.mechanism.to_dict(),
             "count": held.count,
-            "amounts": numbers_to_json(held.cost.amounts),
-            "failing": held.cost.failing,
-            "additive": held.cost.additive,
+            "amounts": numbers_to_json(cost.amounts),
+            "failing": cost.failing,
+            "additive": cost.additive,
         }
-        for number, held in reserved.items()
+        for held, cost in reserved.values()
     ]
 
 
-def reservations_from_json(data: Any, size: int) -> dict[int, Held]:
+def reservations_from_json(data: Any, size: int) -> Reserved:
     """Return the reservations that `reservations_to_json` wrote."""
     if not isinstance(data, list):
         raise TypeError(f"reserved must be a list, got {data!r}")
-    found = {}
+    found: Reserved = {}
     for item in data:
         if not isinstance(item, Mapping):
             raise TypeError(f"reserved must hold mappings, got {item!r}")
@@ -288,7 +282,7 @@ def reservations_from_json(data: Any, size: int) -> dict[int, Held]:
         number = integer_of(item["number"], "number", 1)
         if number in found:
             raise ValueError(f"reserved must hold each number once, got {number} twice")
-        found[number] = Held(mechanism, uses_of(item["count"]), cost)
+        found[number] = Reservation(number, mechanism, uses_of(item["count"])), cost
     return found
 
 
@@ -323,7 +317,7 @@ class Filter(Saved):
         self._budgets = np.asarray(budgets, dtype=np.float64)
         self._failure_delta = failing
         self._total = Total.zero(self._budgets.size)  # including reservations
-        self._reserved: dict[int, Held] = {}
+        self._reserved: Reserved = {}
         self._last = 0
 
     @abstractmethod
@@ -358,8 +352,7 @@ class Filter(Saved):
     def reservations(self) -> tuple[Reservation, ...]:
         """The reservations that are still open."""
         with self._lock:
-            held = self._reserved.items()
-            return tuple(Reservation(number, uses.mechanism, uses.count) for number, uses in held)
+            return tuple(held for held, _ in self._reserved.values())
 
     def fits(self, mechanism: Mechanism, count: int = 1) -> bool:
         """Return whether `spend` would take ``count`` uses of a mechanism now.
@@ -395,9 +388,10 @@ class Filter(Saved):
             cost = self._admitted(mechanism, number)
             self._total = self._total.plus(cost)  # first: an interruption must not lose the cost
             self._last += 1
-            self._reserved[self._last] = Held(mechanism, number, cost)
+            held = Reservation(self._last, mechanism, number)
+            self._reserved[held.number] = held, cost
             self._recorded(mechanism, number)
-            return Reservation(self._last, mechanism, number)
+            return held
 
     def settle(self, reservation: int | Reservation, used: int) -> None:
         """Give back the unused part of a reservation after its run, as far as this is sound.
@@ -411,17 +405,16 @@ class Filter(Saved):
         """
         number = reservation.number if isinstance(reservation, Reservation) else reservation
         with self._lock:
-            held = self._reserved.get(number)
-            if held is None:
+            if number not in self._reserved:
                 known = ", ".join(map(str, self._reserved)) or "none"
                 raise ValueError(f"reservation must be an open one ({known}), got {number!r}")
-            times = uses_of(used, "used", 0, held.count)
-            cost = held.cost
+            held, before = self._reserved[number]
+            cost, times = before, uses_of(used, "used", 0, held.count)
             if cost.additive and times < held.count:
                 less = self._cost(held.mechanism, times)
                 cost = Cost(np.minimum(less.amounts, cost.amounts), min(less.failing, cost.failing))
             del self._reserved[number]  # first: an interruption must not give back twice
-            self._total = self._total.plus(held.cost, -1).plus(cost)
+            self._total = self._total.plus(before, -1).plus(cost)
 
     def count_that_fits(self, mechanism: Mechanism, most: int) -> int:
         """Return the number of uses, up to a limit, that `spend` would take at once.
@@ -496,7 +489,7 @@ class Filter(Saved):
         self._budgets = np.minimum(budgets, self._budgets)
         self._total = Total.read(state["spent"], size)
         self._reserved = reservations_from_json(state["reserved"], size)
-        if not self._total.has(held.cost for held in self._reserved.values()):
+        if not self._total.has(cost for _, cost in self._reserved.values()):
             raise ValueError("spent must be at least what is reserved, got less")
         self._last = uses_of(state["last"], "last", max(self._reserved, default=0))
 

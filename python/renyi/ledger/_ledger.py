@@ -169,12 +169,8 @@ class Ledger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         store = self._store
-        options: dict[str, Any] = {
-            "timeout": store.timeout,
-            "wal": store.wal,
-            "read_only": store.read_only,
-        }
-        return partial(type(self), **options), (store.path,)
+        made = partial(type(self), timeout=store.timeout, wal=store.wal, read_only=store.read_only)
+        return made, (store.path,)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {str(self._store.path)!r}>"
@@ -363,7 +359,8 @@ class Ledger:
             identity = _rows.identity_of(connection, dataset)
             with _rows.reporting_damage(dataset):
                 rows = _rows.rows_of(connection, identity)
-            _rows.replace_all(connection, identity, _rows.budget_after(rows, dataset))
+            connection.execute("DELETE FROM reservations WHERE dataset = ?", (identity,))
+            _rows.replace_budget(connection, identity, _rows.budget_after(rows, dataset))
 
         self._store.changing(rebuild)
 

@@ -244,20 +244,17 @@ def entry_of(dataset: str, number: int, body: str, repeats: int, hash_: str) -> 
     """Return an entry from its stored form."""
     fields = json.loads(body)
     mechanism = fields.get("mechanism")
+    words = ("count", "reservation", "certificate", "run", "step")
     return Entry(
         dataset,
         number,
         fields["type"],
         None if mechanism is None else Mechanism.from_dict(mechanism),
-        fields.get("count"),
-        fields.get("reservation"),
-        fields.get("certificate"),
-        fields.get("run"),
-        fields.get("step"),
-        repeats,
-        fields.get("note", ""),
-        fields["time"],
-        hash_,
+        **{name: fields.get(name) for name in words},
+        repeats=repeats,
+        note=fields.get("note", ""),
+        time=fields["time"],
+        hash=hash_,
     )
 
 

@@ -92,12 +92,6 @@ def replace_budget(
     connection.execute("UPDATE datasets SET filter = ?, seal = ? WHERE id = ?", row)
 
 
-def replace_all(connection: sqlite3.Connection, identity: int, budget: Budget) -> None:
-    """Store a filter with all its reservations, in place of what was stored."""
-    connection.execute("DELETE FROM reservations WHERE dataset = ?", (identity,))
-    replace_budget(connection, identity, budget)
-
-
 def open_reservations(
     connection: sqlite3.Connection, identity: int, most: int = MOST_ROWS
 ) -> tuple[int, ...]:
@@ -105,7 +99,7 @@ def open_reservations(
     found = connection.execute(
         "SELECT number FROM reservations WHERE dataset = ? ORDER BY number LIMIT ?",
         (identity, most),
-    )
+    ).fetchall()
     return tuple(number for (number,) in found)
 
 
@@ -138,28 +132,15 @@ def held_of(connection: sqlite3.Connection, identity: int, number: int) -> dict[
 
 def head_of(connection: sqlite3.Connection, identity: int) -> Row | None:
     """Return the last entry of a history."""
-    row = connection.execute(
-        "SELECT number, body, repeats, hash FROM entries WHERE dataset = ? "
-        "ORDER BY number DESC LIMIT 1",
-        (identity,),
-    ).fetchone()
-    return None if row is None else Row(*row)
+    return next(iter(rows_of(connection, identity, "ORDER BY number DESC LIMIT 1")), None)
 
 
-def first_of(connection: sqlite3.Connection, identity: int) -> str | None:
-    """Return the text of the first entry of a history."""
-    row = connection.execute(
-        "SELECT body FROM entries WHERE dataset = ? AND number = 1", (identity,)
-    ).fetchone()
-    return None if row is None else row[0]
-
-
-def rows_of(connection: sqlite3.Connection, identity: int) -> list[Row]:
-    """Return a history."""
-    found = connection.execute(
-        "SELECT number, body, repeats, hash FROM entries WHERE dataset = ? ORDER BY number",
-        (identity,),
-    )
+def rows_of(
+    connection: sqlite3.Connection, identity: int, which: str = "ORDER BY number"
+) -> list[Row]:
+    """Return a history, or some rows of it."""
+    statement = f"SELECT number, body, repeats, hash FROM entries WHERE dataset = ? {which}"
+    found = connection.execute(statement, (identity,)).fetchall()  # an open cursor keeps a lock
     return [Row(*row) for row in found]
 
 
@@ -199,6 +180,7 @@ FIELDS = {
     "settle": {"count", "reservation"},
 }
 RUN = {"run", "step"}
+UNREADABLE = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 class BrokenHistoryError(ValueError):
@@ -221,14 +203,14 @@ def stored(
     with reporting_damage(dataset):
         found = connection.execute("SELECT filter, seal FROM datasets WHERE id = ?", (identity,))
         state, seal = found.fetchone()
-        head, first = head_of(connection, identity), first_of(connection, identity)
-        if head is None or first is None or seal != seal_of(head, state):
+        first, head = rows_of(connection, identity, "AND number = 1"), head_of(connection, identity)
+        if head is None or not first or seal != seal_of(head, state):
             raise ValueError("it does not belong to the last entry of the history")
         wanted = open_reservations(connection, identity) if numbers is None else numbers
         if wanted:
             held = [held_of(connection, identity, number) for number in wanted]
             state = canonical({**_strict_json.loads(state), "reserved": held})
-        return identity, budget_from(state, _created(first, dataset))
+        return identity, budget_from(state, _created(first[0].body, dataset))
 
 
 @contextmanager
@@ -236,14 +218,7 @@ def reporting_damage(dataset: str) -> Iterator[None]:
     """Raise `LedgerError` with advice if the file holds what this package does not write."""
     try:
         yield
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
+    except (*UNREADABLE, AttributeError, RecursionError) as error:
         raise LedgerError(
             f"ledger is damaged: the state of {dataset!r}: {error}; Ledger.verify tells whether "
             "its history is whole, and Ledger.rebuild computes the state from that"
@@ -292,14 +267,7 @@ def budget_after(rows: Sequence[Row], dataset: str) -> Budget:
             raise BrokenHistoryError(f"entry {row.number} exceeds the budget: {error}") from error
         except BrokenHistoryError:
             raise
-        except (
-            ArithmeticError,
-            LookupError,
-            RecursionError,
-            RuntimeError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except (*UNREADABLE, RuntimeError) as error:  # RecursionError among them
             raise BrokenHistoryError(f"entry {row.number}: {error}") from error
     return budget
 

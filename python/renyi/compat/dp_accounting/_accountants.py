@@ -19,9 +19,16 @@ from renyi.accountants import Accountant, UnsupportedMechanismError
 from renyi.accountants import PLDAccountant as OwnPLDAccountant
 from renyi.accountants import RDPAccountant as OwnRDPAccountant
 from renyi.calibration import calibrate
-from renyi.compat._scripts import get_privacy_spent
 from renyi.compat.dp_accounting._events import Part, RefusedError, parts_of
-from renyi.mechanisms import Composed, DiscreteLaplace, Gaussian, Laplace, Mechanism, PoissonSampled
+from renyi.mechanisms import (
+    Composed,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PoissonSampled,
+    RDPCurve,
+)
 
 Charge = Callable[[Mechanism, int], object]
 
@@ -279,12 +286,22 @@ def compute_epsilon(orders: npt.ArrayLike, rdp: npt.ArrayLike, delta: float) -> 
     >>> compute_epsilon([2.0, 4.0], [0.1, 0.2], 1e-3)[1]
     4.0
     """
-    return get_privacy_spent(orders, rdp, delta=delta)
+    return _with_divergences(orders, rdp).get_epsilon_and_order(delta)
 
 
 def compute_delta(orders: npt.ArrayLike, rdp: npt.ArrayLike, epsilon: float) -> tuple[float, float]:
     """Return delta, rounded up, and its order, from Rényi divergences."""
-    return get_privacy_spent(orders, rdp, target_eps=epsilon)[1:]
+    return _with_divergences(orders, rdp).get_delta_and_order(epsilon)
+
+
+def _with_divergences(orders: npt.ArrayLike, rdp: npt.ArrayLike) -> OwnRDPAccountant:
+    """Leave out the order 1, which proves nothing for small delta, and orders above 1e6."""
+    at, values = np.atleast_1d(orders), np.atleast_1d(rdp)
+    if at.shape == values.shape and (at > 1.0).any():
+        at, values = at[at != 1.0], values[at != 1.0]
+    curve = RDPCurve(at.tolist(), values.tolist())
+    used = [order for order in curve.orders if order <= RenyiAccountant._LARGEST_ORDER]
+    return OwnRDPAccountant(orders=used).compose(curve)
 
 
 def get_epsilon_gaussian(sigma: float, delta: float, tol: float = 0.0) -> float:
