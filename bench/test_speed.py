@@ -57,6 +57,7 @@ def test_calibration(benchmark, case):
             target_delta=cases.DELTA,
             sample_rate=cases.CALIBRATION_RATE,
             steps=cases.CALIBRATION_STEPS,
+            accountant="rdp",
         )
 
     assert noise() == pytest.approx(case.best, abs=2e-6)
