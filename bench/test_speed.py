@@ -60,5 +60,5 @@ def test_calibration(benchmark, case):
             accountant="rdp",
         )
 
-    assert noise() == pytest.approx(case.best, abs=2e-6)
+    assert noise() == pytest.approx(case.best, rel=1e-6)  # the tolerance
     benchmark(noise)
