@@ -111,15 +111,6 @@ def test_every_line_of_a_step_with_a_sampler_may_be_interrupted():
         count += 7 if count > 40 else 1
 
 
-def test_every_line_of_a_draw_may_be_interrupted():
-    count, sampler = 1, PLAN.sampler()
-    while at_line(sampler.sample, count):
-        assert sampler._lock.acquire(timeout=1.0)
-        sampler._lock.release()
-        count += 1
-    assert count > 5
-
-
 def saved(steps=3):
     run = Run(sampled=False)
     for _ in range(steps):
@@ -227,16 +218,19 @@ def test_a_sum_is_taken_once_whatever_times_out(event):
 # --- twice
 
 
-def test_interrupted_twice_a_step_mixes_nothing(monkeypatch):
-    optimizer = Run(sampled=False).optimizer
-    optimizer.accumulate(rows(3))
+@pytest.mark.parametrize(("released", "where"), [(0, "_ledger.record"), (1, "_trained.update")])
+def test_interrupted_twice_a_step_mixes_nothing_and_stays_recorded(monkeypatch, released, where):
+    run = Run(sampled=False)
+    optimizer = run.optimizer.accumulate(rows(3))
+    part, name = where.split(".")
     with monkeypatch.context() as patch:
-        patch.setattr(optimizer._ledger, "record", interrupts)
+        patch.setattr(getattr(optimizer, part), name, interrupts)
         patch.setattr(optimizer._sum.parts, "discard", interrupts)
         with pytest.raises(KeyboardInterrupt):
             optimizer.step(rows(2))
     optimizer.step(rows(1))
     assert optimizer.private.batch_size == 1
+    assert run.recorded == run.released == 1 + released
 
 
 def test_interrupted_twice_a_part_spoils_the_batch(monkeypatch):
@@ -336,7 +330,8 @@ def forks(tries, seed):
 
 
 def in_the_child(run):
-    signal_after(30)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(30)  # ends a child that waits
     answers = 0
     for act in (lambda: run.optimizer.step(rows(1)), lambda: run.optimizer.accumulate(rows(1))):
         try:
@@ -346,13 +341,6 @@ def in_the_child(run):
     other = Run()
     other.optimizer.step(rows(other.drawn()))
     os._exit(2 * answers + (other.recorded == 1))
-
-
-def signal_after(seconds):
-    import signal
-
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)  # ends a child that waits
 
 
 KINDS = ["line", "signal", "two signals", "thread"]

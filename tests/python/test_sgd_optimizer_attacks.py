@@ -48,10 +48,6 @@ def rows(count):
     return np.ones((count, 2))
 
 
-def interrupts(*args, **kwargs):
-    raise KeyboardInterrupt
-
-
 # --- one draw, one step
 
 
@@ -98,27 +94,6 @@ def test_nobody_chooses_among_draws(before):
     sampler.sample()
     with pytest.raises(RuntimeError, match="discard must be called first: batches drawn after"):
         optimizer.step()
-
-
-def test_a_step_has_the_rows_of_its_draw_and_does_not_say_how_many():
-    optimizer, sampler = made()
-    drawn = len(sampler.sample())
-    assert drawn
-    for count, word in ((drawn - 1, "fewer"), (drawn + 1, "more")):
-        with pytest.raises(ValueError, match=f"last, got {word}: take gradients of x"):
-            optimizer.step(rows(count))
-    optimizer.step(rows(drawn))
-
-
-def test_interrupted_twice_a_step_stays_recorded(monkeypatch):
-    optimizer = plain()
-    with monkeypatch.context() as patch:
-        patch.setattr(optimizer._trained, "update", interrupts)
-        patch.setattr(optimizer._sum.parts, "discard", interrupts)
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.step(rows(2))
-    optimizer.step(rows(2))
-    assert optimizer.accountant.mechanisms == ((optimizer.plan.step_mechanism, 2),)
 
 
 @pytest.mark.parametrize(
