@@ -72,14 +72,16 @@ def mass(release, k, at=0):
     )
 
 
-def chi_square(observed, expected):
-    """Return the probability of a statistic as large, classes of few merged."""
+def chi_square(observed, expected, least=0.0):
+    """Return the probability of a statistic as large, classes of few merged, if above the least."""
     order = np.argsort(expected)[::-1]
     observed, expected = np.asarray(observed)[order], np.asarray(expected, float)[order]
-    large = expected >= 20
+    large = expected >= 10
     observed = np.append(observed[large], observed[~large].sum())
     expected = np.append(expected[large], expected[~large].sum())
-    kept = expected > 0
+    kept = expected > least
+    if kept.sum() < 2:
+        return 1.0
     statistic = float((((observed - expected) ** 2)[kept] / expected[kept]).sum())
     return float(mp.gammainc((kept.sum() - 1) / 2, statistic / 2, regularized=True))
 
