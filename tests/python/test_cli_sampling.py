@@ -183,8 +183,11 @@ def test_what_does_not_go_together_is_refused(capsys, arguments, message):
 
 
 def test_samplings_side_by_side(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "samplings.svg"
     common = ["compare", "--samplings", *NOISE, *SIZES, "--epochs", 2, "--delta", "1e-5"]
-    _, out, _ = run(capsys, *common, "--json")
+    _, out, _ = run(capsys, *common, "--json", "--plot", file)
+    assert file.stat().st_size > 1000
     found = {row["sampling"]: row for row in json.loads(out)["results"]}
     for name, (part, count, adjacency) in RUNS.items():
         row = found[name.replace("-", "_")]
@@ -194,10 +197,6 @@ def test_samplings_side_by_side(capsys, tmp_path):
         assert low <= row["epsilon"]
     assert found["balls_in_bins"]["epsilon"] < found["poisson"]["epsilon"]
     assert found["shuffled"]["epsilon_lower"] > 2.0 * found["poisson"]["epsilon"]
-    pytest.importorskip("matplotlib")
-    file = tmp_path / "samplings.svg"
-    run(capsys, *common, "--plot", file)
-    assert file.stat().st_size > 1000
 
 
 def test_samplings_take_one_run(capsys):

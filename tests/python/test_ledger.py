@@ -587,7 +587,7 @@ class TestFiles:
             "import resource, signal, sys\n"
             "from renyi import Gaussian, Ledger, LedgerError\n"
             "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
             "ledger, done = Ledger(sys.argv[1]), 0\n"
             "try:\n"
             "    for done in range(10_000):\n"

@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import mpmath
@@ -20,7 +21,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from interruptions import at_line, in_threads
+from interruptions import at_line, each_place, in_threads
 
 from renyi import BudgetExceededError, Gaussian, Ledger, LedgerError, PrivacyFilter, reference
 
@@ -265,23 +266,14 @@ class TestInterruptions:
         busy.close()
 
     def test_an_interruption_at_any_line_leaves_no_lock(self, path):
-        number, ledger, other = 0, Ledger(path), Ledger(path, timeout=0.2)
-        charged = 0
-        while True:
-            number += 1
-            interrupted = at_line(
-                lambda: ledger.charge("data", NOISE), number, within="renyi/ledger"
-            )
-            other.charge("data", NOISE)
-            charged += 1
-            if not interrupted:
-                break
-        assert number > 120
-        found = other.status("data").charges
-        assert charged + 1 <= found <= 2 * charged
-        assert other.verify() == []
-        ledger.close()
-        other.close()
+        with Ledger(path) as ledger, Ledger(path, timeout=0.2) as other:
+            charged = 0
+            for interrupted in each_place(least=120, within="renyi/ledger"):
+                interrupted(partial(ledger.charge, "data", NOISE))
+                other.charge("data", NOISE)
+                charged += 1
+            assert charged + 1 <= other.status("data").charges <= 2 * charged
+            assert other.verify() == []
 
     @pytest.mark.parametrize("within", ["renyi/ledger", "contextlib"])
     def test_an_interruption_at_any_call_leaves_no_lock(self, path, within):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -16,7 +15,7 @@ import pytest
 from each import slow
 from hypothesis import given
 from hypothesis import strategies as st
-from interruptions import at_line
+from interruptions import each_place
 
 from renyi import (
     BudgetExceededError,
@@ -755,13 +754,10 @@ def test_nothing_is_drawn_that_was_not_charged_wherever_it_is_interrupted(query)
 
     generator, seen = Counted(), set()
     ask(Releases(ZCDPFilter(1.0)), query, rho=1e-3)  # what is computed once is, then
-    for number in itertools.count(1):
+    for interrupted in each_place():
         budget, before = ZCDPFilter(1.0), len(drawn)
-        releases = Releases(budget, generator=generator)
-        interrupted = at_line(lambda: ask(releases, query, rho=1e-3), number)  # noqa: B023
+        interrupted(partial(ask, Releases(budget, generator=generator), query, rho=1e-3))
         charged = bool(budget._total.amounts[0] > 0.0)  # its lock may be held by the interrupted
         assert charged or len(drawn) == before
         seen.add((charged, len(drawn) > before))
-        if not interrupted:
-            break
     assert seen == {(False, False), (True, False), (True, True)}

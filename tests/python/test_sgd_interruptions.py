@@ -13,8 +13,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from each import slow
-from interruptions import at_line, by_signals, in_a_thread, interrupts
+from interruptions import at_line, by_signals, each_place, in_a_thread, interrupts
 
+from renyi.matrix import BandedToeplitz
 from renyi.noise import SecureGenerator
 from renyi.samplers import (
     BallsInBinsSampler,
@@ -102,13 +103,10 @@ class Run:
 
 
 def test_every_line_of_a_step_with_a_sampler_may_be_interrupted():
-    count, alive = 1, True
-    while alive:
+    for interrupted in each_place(lambda place: 7 if place > 40 else 1, least=60):
         run = Run()
-        part = run.drawn()
-        alive = at_line(partial(run.optimizer.step, rows(part)), count)
+        interrupted(partial(run.optimizer.step, rows(run.drawn())))
         run.goes_on(here)
-        count += 7 if count > 40 else 1
 
 
 def saved(steps=3):
@@ -120,22 +118,20 @@ def saved(steps=3):
 
 def test_every_line_of_a_load_may_be_interrupted():
     """Whoever goes on after it, with the state or without, records its own releases."""
-    count, alive = 1, True
-    while alive:
+    for interrupted in each_place(lambda place: 97 if place < 500 else 3):
         first, second = Run(sampled=False), Run(sampled=False)
         state = saved()
-        alive = at_line(partial(first.optimizer.load_state_dict, state), count)
+        interrupted(partial(first.optimizer.load_state_dict, state))
         before = first.recorded
         for _ in range(4):
             first.goes_on(here)
         assert first.recorded >= before + 4
         state = saved()
-        at_line(partial(second.optimizer.load_state_dict, state), count)
+        interrupted(partial(second.optimizer.load_state_dict, state))
         second.optimizer.load_state_dict(state)
         second.goes_on(here)
         assert second.recorded >= 4
         assert second.optimizer.steps == 4
-        count += 97 if count < 500 else 3
 
 
 # --- time-outs: the error that whoever tries again has seen
@@ -147,15 +143,12 @@ PARTS = {
 }
 
 
-def once_or_not_at_all(act, total, size, event, step=1):
+def once_or_not_at_all(act, total, size, **places):
     """Try again what a time-out ended, at each place of it: nothing is added a second time."""
-    place, alive, places = 1, True, 0
-    while alive:
+    for timed_out in each_place(error=TimeoutError, **places):
         holder, add, end = act()
-        alive = at_line(add, place, error=TimeoutError, event=event)
-        places += alive
         try:
-            if alive:
+            if timed_out(add):
                 add()
             found = end()
         except (RuntimeError, ValueError) as error:
@@ -166,8 +159,6 @@ def once_or_not_at_all(act, total, size, event, step=1):
         else:
             assert found.private.batch_size == size
             assert np.allclose(found.sum, total, rtol=1e-6)
-        place += step
-    return places
 
 
 @pytest.mark.parametrize("kind", PARTS)
@@ -181,7 +172,7 @@ def test_a_part_is_added_once_whatever_times_out(kind, grid, event):
 
     size = 1 if kind == "no rows" else 4
     total = (0.25 + 0.5 * (size - 1)) * (1 if grid is None else 2**20)
-    assert once_or_not_at_all(act, total, size, event) > 10
+    once_or_not_at_all(act, total, size, event=event, least=10)
 
 
 @pytest.mark.parametrize("kind", PARTS)
@@ -197,22 +188,19 @@ def test_accumulate_adds_once_whatever_times_out(kind, event):
 
     size = 1 if kind == "no rows" else 4
     step = 1 if event == "line" else 3
-    assert once_or_not_at_all(act, 0.25 + 0.5 * (size - 1), size, event, step) > 30
+    once_or_not_at_all(act, 0.25 + 0.5 * (size - 1), size, event=event, step=step, least=30)
 
 
 @pytest.mark.parametrize("event", ["line", "opcode"])
 def test_a_sum_is_taken_once_whatever_times_out(event):
     """Whoever tries again is given all of it, or refused, and never an empty sum."""
-    place, alive = 1, True
-    while alive:
+    for timed_out in each_place(error=TimeoutError, event=event):
         parts = ClipAccumulator((2,), 1.0).add(np.full((3, 2), 0.5))
-        alive = at_line(parts.take, place, error=TimeoutError, event=event)
-        if alive:
+        if timed_out(parts.take):
             try:
                 assert parts.take().private.batch_size == 3
             except RuntimeError:
                 parts.discard()
-        place += 1
 
 
 # --- twice
@@ -256,10 +244,9 @@ def test_interrupted_twice_a_part_spoils_the_batch(monkeypatch):
 
 def test_every_line_of_a_discard_may_be_interrupted():
     """Sums and counts are of the same rows, or nothing is taken."""
-    count, alive = 1, True
-    while alive:
+    for interrupted in each_place(least=2):
         parts = ClipAccumulator((2,), 1.0).add(rows(3))
-        alive = at_line(parts.discard, count)
+        interrupted(parts.discard)
         try:
             clipped = parts.add(rows(1)).take()
         except RuntimeError:
@@ -267,8 +254,6 @@ def test_every_line_of_a_discard_may_be_interrupted():
         else:
             size = clipped.private.batch_size
             assert np.allclose(clipped.sum, size * np.sqrt(0.5), rtol=0.02)
-        count += 1
-    assert count > 3
 
 
 # --- at random
@@ -422,16 +407,13 @@ def rest_of(sampler, batches):
 @pytest.mark.parametrize("event", ["line", "opcode"])
 @pytest.mark.parametrize("before", [0, EACH, *slow(1, EACH - 1)])
 def test_every_place_of_a_draw_may_be_interrupted(name, event, before):
-    place, alive = 1, True
-    while alive:
+    for interrupted in each_place(event=event):
         sampler, batches = MAKERS[name](), {}
         for number in range(1, before + 1):
             batches[number] = sampler.sample()
-        alive = at_line(sampler.sample, place, event=event)
+        interrupted(sampler.sample)
         rest_of(sampler, batches)
         check_batches(name, batches)
-        place += 1
-    assert place > 5
 
 
 def planned(sampling):
@@ -451,20 +433,16 @@ def train(optimizer, sampler, steps, batches):
 @pytest.mark.parametrize("before", [EACH, *slow(0)])
 def test_an_interrupted_draw_is_discarded_and_every_epoch_is_recorded(sampling, event, before):
     """As the documentation has it: discard, and draw the next batch."""
-    place, alive = 1, True
-    while alive:
+    for interrupted in each_place(1 if event == "line" else 3, event=event):
         plan = planned(sampling)
         sampler, batches = plan.sampler(), {}
         optimizer = DPSGD(np.zeros(1), plan, SGD(0.1), sampler=sampler)
-
         train(optimizer, sampler, before, batches)
-        alive = at_line(sampler.sample, place, event=event)
+        interrupted(sampler.sample)
         optimizer.discard()
         train(optimizer, sampler, EACH * EPOCHS - sampler.drawn, batches)
         check_batches(sampling.replace("_", " "), batches)
         assert sum(count for _, count in optimizer.accountant.mechanisms) == EPOCHS
-        place += 1 if event == "line" else 3
-    assert place > 5
 
 
 def storm_of_draws(tries, seed, records):
@@ -549,39 +527,46 @@ def test_a_fork_does_not_go_on_with_the_bins():
     rest_of(sampler, {})
 
 
-def test_a_state_in_an_epoch_is_loaded_once():
-    first, second, third = (BallsInBinsSampler(N, EACH) for _ in range(3))
-    batches = {1: first.sample()}
+RUNS = {
+    "sampler": (partial(BallsInBinsSampler, N, EACH), "drawn", lambda one: one.sample()),
+    "stream": (lambda: BandedToeplitz.optimal(9, 4).noise(4), "step", next),
+    "optimiser": (lambda: DPSGD(np.zeros(2), PLAN, SGD(0.1)), "steps", lambda one: one.step()),
+}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_state_is_loaded_once(kind):
+    make, done, go_on = RUNS[kind]
+    first, second, third = make(), make(), make()
+    go_on(first)
     older = first.state_dict(secrets=True)
-    batches[2] = first.sample()
+    go_on(first)
+    words = "state must be loaded once and be the last of its run, got number"
+    for one in (first, second):
+        with pytest.raises(ValueError, match=f"{words} 1 after 2 |hold at least 2 releases, got 1"):
+            one.load_state_dict(older)
     state = first.state_dict(secrets=True)
-    with pytest.raises(ValueError, match="state must be loaded once and be the last of its run"):
-        second.load_state_dict(older)
-    assert second.drawn == 0
-    second.load_state_dict(state)
-    second.load_state_dict(state)  # again, after an interruption say
-    for sampler in (third, first):
-        with pytest.raises(ValueError, match="state must be loaded once"):
-            sampler.load_state_dict(state)
-    with pytest.raises(RuntimeError, match="another has taken over"):
-        first.sample()
-    rest_of(second, batches)
-    check_batches("balls in bins", batches)
-    third.load_state_dict(second.state_dict())  # between epochs there is nothing to be used again
+    for _ in range(2):  # again, after an interruption say
+        second.load_state_dict(state)
+    for one in (third, first):
+        with pytest.raises(ValueError, match=words):
+            one.load_state_dict(state)
+    with pytest.raises(RuntimeError, match=r"another has taken over|where its state was loaded"):
+        go_on(first)
+    go_on(second)
+    assert [getattr(one, done) for one in (first, second, third)] == [2, 3, 0]
 
 
 @pytest.mark.parametrize("event", ["line", "opcode"])
 def test_every_place_of_a_load_may_be_interrupted(event):
-    place, alive = 1, True
-    while alive:
+    for interrupted in each_place(1 if event == "line" else 7, event=event):
         one, two, batches = BallsInBinsSampler(N, EACH), BallsInBinsSampler(N, EACH), {}
         batches[1] = one.sample()
         state = one.state_dict(secrets=True)
-        alive = at_line(partial(two.load_state_dict, state), place, event=event)
+        interrupted(partial(two.load_state_dict, state))
         two.load_state_dict(state)
         rest_of(two, batches)
         check_batches("balls in bins", batches)
-        place += 1 if event == "line" else 7
 
 
 # --- what a state without secrets holds
