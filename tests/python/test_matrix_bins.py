@@ -34,7 +34,7 @@ from renyi.matrix import (
 )
 from renyi.noise import SecureGenerator
 from renyi.samplers import BallsInBinsSampler
-from renyi.sgd import DPSGD, SGD, TrainingPlan
+from renyi.sgd import TrainingPlan
 
 STRATEGIES = [
     (BandedToeplitz(6, [1.0, 0.5, 0.25]), 2),
@@ -321,64 +321,6 @@ def test_bands_are_never_worse_than_either(epsilon):
     whole = BandedToeplitz.optimal(64, 16)
     assert best <= rows[0].error
     assert best <= priced("", whole, FixedEpochs(16), epsilon, 1e-6).error * (1.0 + 1e-9)
-
-
-@pytest.mark.parametrize("sampling", ["fixed_order", "min_separation", "balls_in_bins"])
-def test_participation_is_enforced(sampling):
-    """Neither another sampler, nor rows that were not drawn, nor a step past the last."""
-    apart = {"separation": 5} if sampling == "min_separation" else {}
-    strategy = BandedInverse.root(10, 3)
-    settings = {"noise_multiplier": 2.0, "steps": 10, "adjacency": "zero_out", **apart}
-    plan = TrainingPlan(50, 10, sampling=sampling, strategy=strategy, **settings)
-    w = np.zeros(2)
-    with pytest.raises((TypeError, ValueError), match="sampler must be"):
-        DPSGD(w, plan, SGD(0.1))
-    other = TrainingPlan(50, 10, sampling="poisson", **{**settings, "separation": None}).sampler()
-    with pytest.raises(ValueError, match="sampler must be one like that of the plan"):
-        DPSGD(w, plan, SGD(0.1), sampler=other)
-    sampler = plan.sampler()
-    optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
-    with pytest.raises(RuntimeError, match="a batch must be drawn from the sampler"):
-        optimizer.step(np.zeros((10, 2)))
-    first = sampler.sample()
-    with pytest.raises(ValueError, match="got more"):
-        optimizer.step(np.zeros((len(first) + 1, 2)))
-    optimizer.step(np.zeros((len(first), 2)))
-    for _ in range(9):
-        optimizer.step(np.zeros((len(sampler.sample()), 2)))
-    sampler.steps = 20
-    rows = np.zeros((len(sampler.sample()), 2))
-    with pytest.raises(RuntimeError, match=r"end|more than"):
-        optimizer.step(rows)
-
-
-@pytest.mark.parametrize("strategy", [BandedInverse.root(12, 4), BLT(12, [0.9], [0.3])], ids=repr)
-def test_a_run_in_random_bins_goes_on_where_it_was(strategy):
-    plan = TrainingPlan(
-        60, 20, sampling="balls_in_bins", strategy=strategy, noise_multiplier=2.0, steps=12
-    )
-    ends = []
-    for stop in (0, 5):
-        w, sampler = np.zeros(2), plan.sampler()
-        optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
-        batches = []
-        for _ in range(stop):
-            batches.append(sampler.sample())
-            optimizer.step(np.ones((len(batches[-1]), 2)))
-        if stop:
-            state = optimizer.state_dict(secrets=True)
-            w, sampler = np.zeros(2), plan.sampler()
-            optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
-            with pytest.raises(ValueError, match="secrets"):
-                optimizer.load_state_dict({k: v for k, v in state.items() if k != "secrets"})
-            optimizer.load_state_dict(state)
-        for batch in sampler:
-            batches.append(batch)
-            optimizer.step(np.ones((len(batch), 2)))
-        assert len(batches) == 12
-        assert all(np.array_equal(batches[k], batches[k % 3]) for k in range(12))
-        ends.append(optimizer.get_epsilon(1e-6))
-    assert ends[0] == ends[1] == plan.get_epsilon(1e-6)
 
 
 EDGES = [

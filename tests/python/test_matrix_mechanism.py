@@ -136,6 +136,8 @@ def test_json_and_words():
     assert Mechanism.from_json(run.to_json()) == run
     assert "BLT, 100 steps" in run.describe()
     assert "at least 10 apart, at most 3 times" in run.describe()
+    for separation, words in ((1, "every step"), (32, "one step of every 32")):
+        assert str(CyclicPoisson(0.5, separation)) == f"by chance 0.5 in {words}"
 
 
 @pytest.mark.parametrize("noise", [0.0, math.inf, 5e-324, 1e300])
@@ -207,11 +209,6 @@ REFUSED = {
     ],
 }
 test_bad_arguments = refused(REFUSED)
-
-
-def test_words_for_cycles():
-    assert str(CyclicPoisson(0.5, 1)) == "by chance 0.5 in every step"
-    assert str(CyclicPoisson(0.5, 32)) == "by chance 0.5 in one step of every 32"
 
 
 @pytest.mark.parametrize("strategy", ["banded", "blt", "tree", "root"])

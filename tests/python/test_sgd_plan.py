@@ -92,7 +92,8 @@ def test_micro_batches_are_a_partition():
     [
         ({}, PoissonSampled(Gaussian(1.1), 0.064), 47),
         (FIXED, FixedSizeSampled(Gaussian(1.1), 64, 1000), 47),
-        (SHUFFLED, ShuffledBatches(Gaussian(1.1), 16), 3),
+        (SHUFFLED, ShuffledBatches(Gaussian(1.1), 16), 3),  # 48 steps
+        ({**SHUFFLED, "steps": 17}, ShuffledBatches(Gaussian(1.1), 16), 2),  # one has begun
         (BINS, RandomAllocation(Gaussian(1.1), 16), 3),
         (TRUNCATED, TruncatedPoissonSampled(Gaussian(1.1), 0.064, 80, 1000), 47),
         (CYCLIC, PoissonSampled(Gaussian(1.1), 0.32), 10),
@@ -106,11 +107,6 @@ def test_mechanism(scheme, step, uses):
     assert made.steps_per_release * (uses - 1) < made.steps <= made.steps_per_release * uses
     for adjacency in ("replace_one", "zero_out") if scheme != FIXED else ("replace_one",):
         assert plan(**{**scheme, "adjacency": adjacency}).mechanism == made.mechanism
-
-
-def test_shuffled_charges_an_epoch_that_begins():
-    assert plan(steps=17, **SHUFFLED).mechanism == ShuffledBatches(Gaussian(1.1), 16) * 2
-    assert plan(steps=16, **SHUFFLED).mechanism == ShuffledBatches(Gaussian(1.1), 16)
 
 
 @pytest.mark.parametrize(
@@ -346,22 +342,18 @@ def test_extremes():
     assert swapped.get_epsilon(1e-5) > loud.get_epsilon(1e-5)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
+UNITS = {
+    ValueError: [
         ({"unit": "person"}, "unit must be"),
         ({"records_per_user": 3}, "records_per_user must be None with unit"),
         ({"unit": "user", "records_per_user": 0}, "records_per_user must be"),
-        (
-            {"unit": "user", "records_per_user": 2, "grid_spacing": 2.0**-20, "dimension": 9},
-            "no pair is known",
+        *(
+            ({"unit": "user", "records_per_user": 2, **other}, "no pair is known")
+            for other in (GRID, BINS)
         ),
-        ({"unit": "user", "records_per_user": 2, "sampling": "balls_in_bins"}, "no pair is known"),
-    ],
-)
-def test_refusals(settings, message):
-    with pytest.raises(ValueError, match=message):
-        TrainingPlan(100, 10, noise_multiplier=1.0, steps=10, **settings)
+    ]
+}
+test_refusals = refused(UNITS, lambda settings: plan(steps=10, **settings))
 
 
 def test_contributions_are_bounded():

@@ -554,18 +554,15 @@ def test_half_precision_is_summed_in_double():
     assert mine.gradients(ones, "sum").item() == 5000.0
 
 
-@pytest.mark.parametrize(
-    ("act", "message"),
-    [
+USERS = {
+    ValueError: [
         (lambda: UserRows([]), "user_of must name the user of each row"),
         (lambda: UserRows([[1, 2]]), "user_of must name the user of each row"),
         (lambda: UserRows([1, 1]).batch([0]).gradients(np.ones((3, 1))), "grads must have a row"),
         (lambda: UserRows([1]).batch([0]).gradients(np.ones((1, 1)), "max"), "how must be one of"),
-    ],
-)
-def test_bad_users(act, message):
-    with pytest.raises(ValueError, match=message):
-        act()
+    ]
+}
+test_bad_users = refused(USERS)
 
 
 def test_steps_are_of_the_users_that_were_drawn():
