@@ -20,6 +20,7 @@ from renyi.sgd import (
     SGD,
     Adam,
     LinearLayer,
+    QuantileClipNorm,
     TrainingPlan,
     clip_and_sum,
     ghost_clip_and_sum,
@@ -28,6 +29,9 @@ from renyi.sgd import noisy_sums as module
 
 FIXED = {"sampling": "fixed_size", "adjacency": "replace_one"}
 SHUFFLED = {"sampling": "shuffled", "adjacency": "zero_out"}
+BINS = {"sampling": "balls_in_bins", "batch_size": 300}
+CYCLIC = {"sampling": "cyclic_poisson", "cycle_length": 5}
+GRID = {"grid_spacing": 2.0**-12, "dimension": 100_000}
 DELTA = 1e-5
 
 
@@ -92,13 +96,15 @@ def test_without_noise_a_step_is_the_clipped_sum_over_the_public_size(clipping):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
-    ("scheme", "divisor"), [({}, 10.0), (FIXED, 10.0), ({**SHUFFLED, "batch_size": 300}, 250.0)]
+    ("scheme", "divisor"),
+    [({}, 10.0), (FIXED, 10.0), ({**SHUFFLED, "batch_size": 300}, 250.0), (GRID, 10.0)],
 )
 def test_noise_has_the_scale_of_the_plan(dtype, scheme, divisor):
     planned = plan(**{"noise_multiplier": 1.5, "max_grad_norm": 0.25, **scheme})
     optimizer = DPSGD(np.zeros(100_000, dtype), planned, SGD(0.1), generator=seeded())
     empty = planned.batch_size if scheme == FIXED else 0
-    noise = optimizer.step(np.zeros((empty, 100_000), dtype)) * divisor / (1.5 * 0.25)
+    assert planned.noise_scale > 1.5 * (0.25 + (scheme == GRID) * 2.0**-13 * 100_000**0.5)
+    noise = optimizer.step(np.zeros((empty, 100_000), dtype)) * divisor / planned.noise_scale
     assert noise.dtype == np.float64
     assert abs(noise.mean()) < 5 / math.sqrt(noise.size)
     assert abs((noise.astype(float) ** 2).mean() - 1) < 5 * math.sqrt(2 / noise.size)
@@ -138,8 +144,9 @@ def test_micro_batches_do_not_change_the_sum(cuts):
     grads = rows(4)
     (whole, a), (parts, b) = made(), made(plan(accumulation=4))
     whole.step(grads)
-    for piece in zip(*(np.split(array, cuts) for array in grads), strict=True):
-        parts.accumulate(list(piece))
+    for number, piece in enumerate(zip(*(np.split(array, cuts) for array in grads), strict=True)):
+        # A sum that was clipped elsewhere is as good as its rows.
+        parts.accumulate(clip_and_sum(list(piece), 1.0) if number % 2 else list(piece))
     assert parts.steps == 0
     assert parts.accountant.mechanisms == ()
     parts.step()
@@ -151,19 +158,29 @@ def test_micro_batches_do_not_change_the_sum(cuts):
 # --- what is recorded
 
 
-BINS = {"sampling": "balls_in_bins", "batch_size": 300}
-CYCLIC = {"sampling": "cyclic_poisson", "cycle_length": 5}
-
-
-@pytest.mark.parametrize("scheme", [{}, FIXED, {**SHUFFLED, "batch_size": 300}, BINS])
-def test_the_ledger_is_the_plan(scheme):
-    planned = plan(**{"steps": 7, **scheme})
-    optimizer, _ = made(planned, accountant=RDPAccountant(adjacency=planned.adjacency))
-    for batch in planned.sampler():
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        *({}, {**SHUFFLED, "batch_size": 300}, BINS, {**BINS, "adjacency": "zero_out"}),
+        *({**CYCLIC, "adjacency": one} for one in ("add_remove", "zero_out", "replace_one")),
+        {"sampling": "truncated_poisson", "batch_limit": 16},
+        {"unit": "user", "records_per_user": 2},
+        FIXED,
+    ],
+)
+@pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
+def test_the_ledger_is_the_plan(scheme, kind):
+    """At each step, with the releases that have begun."""
+    planned = plan(**{"steps": 7, **scheme} | ({"steps": 1} if scheme == FIXED else {}))
+    sampler, accountant = planned.sampler(), kind(adjacency=planned.adjacency)
+    optimizer, _ = made(planned, sampler=sampler, accountant=accountant)
+    for number, batch in enumerate(sampler):
         optimizer.step(rows(1, len(batch)))
-    assert optimizer.steps == planned.steps
-    assert optimizer.accountant.mechanisms == ((planned.step_mechanism, planned.releases),)
-    assert optimizer.get_epsilon(DELTA) == planned.get_epsilon(DELTA, accountant="rdp")
+        begun = number // planned.steps_per_release + 1
+        assert accountant.mechanisms == ((planned.step_mechanism, begun),)
+    assert (optimizer.steps, begun) == (planned.steps, planned.releases)
+    name = "pld" if kind is PLDAccountant else "rdp"
+    assert optimizer.get_epsilon(DELTA) == planned.get_epsilon(DELTA, accountant=name)
 
 
 def test_an_epoch_of_shuffled_batches_is_recorded_when_it_begins(monkeypatch):
@@ -274,13 +291,16 @@ def test_the_learning_rate_may_be_changed():
 @pytest.mark.parametrize("rule", [SGD(0.1), SGD(0.1, momentum=0.9), Adam(0.01)])
 @pytest.mark.parametrize("scheme", [{}, {**SHUFFLED, "batch_size": 300}, BINS, CYCLIC])
 @pytest.mark.parametrize("stop", [0, 3, 4])
-def test_resumes_bit_for_bit(rule, scheme, stop):
+@pytest.mark.parametrize("moving", [False, True])
+def test_resumes_bit_for_bit(rule, scheme, stop, moving):
     planned = plan(**scheme)
+    size = planned.expected_batch_size
+    norms = [QuantileClipNorm(1.0, expected_batch_size=size, count_noise=3.0) for _ in range(3)]
     generators = [seeded(k) for k in (1, 1, 2)]
     samplers = [planned.sampler(generator=generator) for generator in generators]
     (straight, a), (before, _), (after, b) = (
-        made(planned, rule, sampler=sampler, generator=generator)
-        for sampler, generator in zip(samplers, generators, strict=True)
+        made(planned, rule, sampler=s, generator=g, clip_norm=norm if moving else None)
+        for s, g, norm in zip(samplers, generators, norms, strict=True)
     )
     for k in range(8):
         straight.step(rows(k, len(samplers[0].sample())))
@@ -292,6 +312,8 @@ def test_resumes_bit_for_bit(rule, scheme, stop):
     for k in range(stop, 8):
         after.step(rows(k, len(samplers[2].sample())))
     assert same(a, b)
+    assert norms[0].value == norms[2].value
+    assert moving == (norms[0].value != 1.0)
     ends = [optimizer.state_dict(secrets=True) for optimizer in (straight, after)]
     assert [end.pop("run") for end in ends][1] == state["run"]
     assert [end["secrets"].pop("run") for end in ends][1] == state["run"]

@@ -44,19 +44,6 @@ def norm_for(planned, **settings):
 # --- sums from elsewhere
 
 
-def test_a_clipped_sum_is_as_good_as_its_rows():
-    grads = [RNG.normal(size=(9, 4)), RNG.normal(size=(9, 2, 3))]
-    one, two = ([np.zeros(4), np.zeros((2, 3))] for _ in range(2))
-    made(one, plan()).step(grads)
-    other = made(two, plan())
-    parts = [
-        clip_and_sum([array[rows] for array in grads], 0.5) for rows in (slice(3), slice(3, 9))
-    ]
-    other.accumulate(parts[0]).step(parts[1])
-    assert all(np.allclose(a, b, rtol=1e-14, atol=1e-15) for a, b in zip(one, two, strict=True))
-    assert other.private.batch_size == 9
-
-
 @pytest.mark.parametrize(
     ("size", "settings", "error", "message"),
     [
@@ -106,26 +93,6 @@ def test_the_released_count_has_its_noise():
         counts.append(-10.0 * math.log(norm.value / 0.5))
     assert abs(np.mean(counts) - 3.0) < 5 * 0.75 / math.sqrt(400)
     assert abs(np.std(counts) / 0.75 - 1) < 5 / math.sqrt(800)
-
-
-def test_a_run_with_a_moving_norm_resumes_bit_for_bit():
-    planned = plan()
-    grads = [RNG.normal(size=(10, 6)) for _ in range(8)]
-    whole, cut, resumed = (np.zeros(6) for _ in range(3))
-    norms = [norm_for(planned) for _ in range(3)]
-    one, two, three = (
-        made(w, planned, clip_norm=norm)
-        for w, norm in zip((whole, cut, resumed), norms, strict=True)
-    )
-    for batch in grads:
-        one.step(batch)
-    for batch in grads[:3]:
-        two.step(batch)
-    three.load_state_dict(copy.deepcopy(two.state_dict(secrets=True)))
-    for batch in grads[3:]:
-        three.step(batch)
-    assert np.array_equal(whole, resumed)
-    assert norms[0].value == norms[2].value == three.max_grad_norm
 
 
 @pytest.mark.parametrize("bad", [None, {"value": 0.5}, "0.5"])

@@ -468,21 +468,6 @@ def test_groups_without_records_have_empty_batches():
     assert sorted(len(sampler.sample()) for _ in range(4)) == [0, 0, 0, 1]
 
 
-@pytest.mark.parametrize("adjacency", ["add_remove", "zero_out", "replace_one"])
-def test_a_cyclic_plan_is_accounted_by_the_cycle(adjacency):
-    made = plan(adjacency=adjacency, steps=52, **CYCLIC)
-    assert made.sample_rate == 0.2
-    assert (made.steps_per_release, made.releases) == (5, 11)
-    step = PoissonSampled(Gaussian(1.0), 0.2)
-    assert made.mechanism == step * 11
-    sampler = made.sampler()
-    optimizer = DPSGD(np.zeros(2), made, SGD(0.1), sampler=sampler)
-    for number, batch in enumerate(sampler):
-        optimizer.step(np.ones((len(batch), 2)))
-        assert optimizer.accountant.mechanisms == ((step, number // 5 + 1),)
-    assert optimizer.get_epsilon(1e-6) == made.get_epsilon(1e-6)
-
-
 @pytest.mark.parametrize("secure", [False, True])
 def test_groups_outlive_a_state(secure):
     def make():
@@ -563,14 +548,3 @@ USERS = {
     ]
 }
 test_bad_users = refused(USERS)
-
-
-def test_steps_are_of_the_users_that_were_drawn():
-    users = UserRows(RNG.integers(0, 100, 1000))
-    made = plan()
-    sampler = made.sampler(generator=seeded(3))
-    optimizer = DPSGD(np.zeros(2), made, SGD(0.1), sampler=sampler)
-    mine = users.batch(sampler.sample())
-    with pytest.raises(ValueError, match="got more: take gradients"):
-        optimizer.step(np.ones((len(mine.rows), 2)))
-    optimizer.step(mine.gradients(np.ones((len(mine.rows), 2))))
