@@ -122,14 +122,6 @@ def test_samples_without_the_separation_are_refused(strategy):
         MatrixMechanism(strategy, 2.0, CyclicPoisson(0.1, 10))
 
 
-def test_the_tree_is_one_of_them():
-    for steps in (1, 7, 8, 1000):
-        effective = MatrixMechanism(Tree(steps), 3.0).effective_noise_multiplier
-        assert effective == pytest.approx(3.0 / math.sqrt(steps.bit_length()), rel=1e-14)
-    thrice = MatrixMechanism(Tree(8), 3.0, MinSeparation(2, 2))
-    assert thrice.effective_noise_multiplier == pytest.approx(3.0 / math.sqrt(12.0), rel=1e-14)
-
-
 def test_json_and_words():
     scheme = MinSeparation(10, 3)
     run = MatrixMechanism(BLT.optimal(100, 2, participation=scheme), 2.5, scheme)

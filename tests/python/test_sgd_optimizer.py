@@ -171,7 +171,7 @@ def test_micro_batches_do_not_change_the_sum(cuts):
 @pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])
 def test_the_ledger_is_the_plan(scheme, kind):
     """At each step, with the releases that have begun."""
-    planned = plan(**{"steps": 7, **scheme} | ({"steps": 1} if scheme == FIXED else {}))
+    planned = plan(**{"steps": 7, **scheme})
     sampler, accountant = planned.sampler(), kind(adjacency=planned.adjacency)
     optimizer, _ = made(planned, sampler=sampler, accountant=accountant)
     for number, batch in enumerate(sampler):

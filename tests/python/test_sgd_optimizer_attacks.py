@@ -204,27 +204,6 @@ def test_a_shallow_copy_is_the_same_optimiser():
 # --- availability
 
 
-def test_an_interruption_after_a_norm_has_moved_wedges_nothing(monkeypatch):
-    norm = QuantileClipNorm(1.0, expected_batch_size=4, count_noise=5.0)
-    optimizer = plain(clip_norm=norm)
-    with monkeypatch.context() as patch:
-        move = norm.update
-
-        def then_interrupts(count):
-            move(count)
-            raise KeyboardInterrupt
-
-        patch.setattr(norm, "update", then_interrupts)
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.step(rows(4))
-    assert norm.value != 1.0
-    assert optimizer.max_grad_norm == norm.value
-    for _ in range(3):
-        optimizer.accumulate(rows(2)).step(rows(2))
-    assert optimizer.steps == 3
-    assert optimizer.accountant.mechanisms[0][1] == 4
-
-
 def test_no_interruption_leaves_an_optimiser_locked():
     alone = threads.OneAtATime("a test")
 
