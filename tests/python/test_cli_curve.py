@@ -234,8 +234,7 @@ def test_a_figure_without_matplotlib(capsys, monkeypatch, tmp_path):
     assert run(capsys, *C, "--points", 2)[0] == 0  # tables need none
 
 
-@pytest.mark.parametrize("tradeoff", [[], ["--tradeoff"]])
-@pytest.mark.parametrize("kind", ["png", "svg"])
+@pytest.mark.parametrize(("kind", "tradeoff"), [("png", []), ("svg", ["--tradeoff"])])
 def test_a_figure(capsys, tmp_path, tradeoff, kind):
     pytest.importorskip("matplotlib")
     path = tmp_path / f"curve.{kind}"

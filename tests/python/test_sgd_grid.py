@@ -263,7 +263,6 @@ def test_the_exact_accountant_is_refused():
 
 SPACING = 2.0**-12
 SHUFFLED_EPOCHS = {"sampling": "shuffled", "adjacency": "zero_out", "batch_size": 300}
-DELTA = 1e-5
 
 
 def training_plan(population=1024, batch_size=16, **settings):

@@ -156,25 +156,22 @@ def test_without_noise_it_is_the_clipped_sum(dtype, clipping):
     )
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("rows", [0, 3])
-def test_the_noise_is_that_of_the_joint_norm(dtype, rows):
-    grads = np.zeros((rows, 200_000), dtype)
-    noise = noisy_clipped_sum(grads, 0.25, 3.0) / (0.25 * 3.0)
-    assert abs(noise.std() - 1) < 5 / math.sqrt(2 * noise.size)
-    assert abs(noise.mean()) < 5 / math.sqrt(noise.size)
-    parts = noisy_clipped_sum([grads, grads], [3.0, 4.0], 2.0, clipping="per_layer")
-    assert all(abs(p.std() / 10.0 - 1) < 5 / math.sqrt(2 * p.size) for p in parts)
-
-
-def test_a_reproducible_generator_gives_the_same_again():
-    grads = RNG.normal(size=(4, 50))
-    wanted = clip_and_sum(grads, 1.0).sum
-    add_gaussian_noise(wanted, math.nextafter(1.5, 2.0), generator=seeded())
-    out = np.full(50, math.nan)
-    found = noisy_clipped_sum(grads, 1.0, 1.5, generator=seeded(), out=out)
-    assert found is out
-    assert np.array_equal(found, wanted)
+@pytest.mark.parametrize(
+    ("bounds", "norm", "clipping"), [(0.25, 0.25, "flat"), ([3.0, 4.0], 5.0, "per_layer")]
+)
+def test_the_noise_is_that_of_the_joint_norm_and_of_the_generator(bounds, norm, clipping):
+    grads = [RNG.normal(size=(4, 50)), RNG.normal(size=(4, 2, 3)).astype(np.float32)]
+    clipped, generator = clip_and_sum(grads, bounds, clipping=clipping), seeded()
+    assert clipped.sensitivity == pytest.approx(norm, rel=1e-14)
+    for array in clipped.sum:
+        scale = math.nextafter(1.5 * clipped.sensitivity, math.inf)
+        add_gaussian_noise(array, scale, generator=generator)
+    out = [np.full(50, math.nan), np.full((2, 3), math.nan)]
+    settings = {"clipping": clipping, "generator": seeded(), "out": out}
+    found = noisy_clipped_sum(grads, bounds, 1.5, **settings)
+    for array, target, wanted in zip(found, out, clipped.sum, strict=True):
+        assert array is target
+        assert np.array_equal(array, wanted)
 
 
 @pytest.mark.parametrize(

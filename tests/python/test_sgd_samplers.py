@@ -113,18 +113,6 @@ def test_an_epoch_is_a_partition_in_a_new_order():
         assert np.max(abs(np.bincount(place) - 500)) < 5 * math.sqrt(500)
 
 
-def test_what_accountants_are_told():
-    assert PoissonSampler(100, 0.25).mechanism(BASE) == PoissonSampled(BASE, 0.25)
-    assert PoissonSampler(100, 0.25).mechanism(BASE, 7) == PoissonSampled(BASE, 0.25) * 7
-    assert FixedSizeSampler(100, 5).mechanism(BASE) == FixedSizeSampled(BASE, 5, 100, False)
-    repeated = FixedSizeSampler(100, 5, replacement=True)
-    assert repeated.mechanism(BASE, 2) == FixedSizeSampled(BASE, 5, 100, True) * 2
-    shuffled = ShuffledSampler(100, 10)
-    epoch = ShuffledBatches(BASE, 10)
-    assert shuffled.mechanism(BASE, 10) == shuffled.mechanism(BASE, 1) == epoch
-    assert shuffled.mechanism(BASE, 11) == shuffled.mechanism(BASE, 20) == epoch * 2
-
-
 @every_sampler
 @pytest.mark.parametrize("before", [0, 1, 7, 20, 33])
 def test_a_reproducible_sampler_resumes_bit_for_bit(make, before):
@@ -318,10 +306,14 @@ def test_more_batches_than_records():
     assert sorted(np.concatenate(drawn).tolist()) == [0, 1]
 
 
-def test_an_epoch_is_charged_when_it_begins():
-    epoch = RandomAllocation(BASE, 8)
-    assert sampler().mechanism(BASE, 1) == sampler().mechanism(BASE, 8) == epoch
-    assert sampler().mechanism(BASE, 9) == sampler().mechanism(BASE, 16) == epoch * 2
+def test_what_accountants_are_told():
+    """Of one step if nothing is said, and of an epoch when it begins."""
+    assert PoissonSampler(100, 0.25).mechanism(BASE) == PoissonSampled(BASE, 0.25)
+    repeated = FixedSizeSampler(100, 5, replacement=True)
+    assert repeated.mechanism(BASE, 2) == FixedSizeSampled(BASE, 5, 100, True) * 2
+    for dealt, kind in ((sampler(), RandomAllocation), (ShuffledSampler(200, 8), ShuffledBatches)):
+        told = [dealt.mechanism(BASE, steps) for steps in (1, 8, 9, 16)]
+        assert told == [kind(BASE, 8)] * 2 + [kind(BASE, 8) * 2] * 2
     assert sampler().mechanism(Laplace(2.0), 9) == RandomAllocation(Laplace(2.0), 8) * 2
     with pytest.raises(ValueError, match="mechanism must not fix the size of its data"):
         sampler().mechanism(FixedSizeSampled(BASE, 1, 2))
