@@ -16,6 +16,7 @@ from each import slow
 from hypothesis import given
 from hypothesis import strategies as st
 from interruptions import each_place
+from noise_alone import chi_square
 
 from renyi import (
     BudgetExceededError,
@@ -69,20 +70,6 @@ def mass(release, k, at=0):
     return below(release.noise, release.scale, k + mp.mpf(0.5)) - below(
         release.noise, release.scale, k - mp.mpf(0.5)
     )
-
-
-def chi_square(observed, expected, least=0.0):
-    """Return the probability of a statistic as large, classes of few merged, if above the least."""
-    order = np.argsort(expected)[::-1]
-    observed, expected = np.asarray(observed)[order], np.asarray(expected, float)[order]
-    large = expected >= 10
-    observed = np.append(observed[large], observed[~large].sum())
-    expected = np.append(expected[large], expected[~large].sum())
-    kept = expected > least
-    if kept.sum() < 2:
-        return 1.0
-    statistic = float((((observed - expected) ** 2)[kept] / expected[kept]).sum())
-    return float(mp.gammainc((kept.sum() - 1) / 2, statistic / 2, regularized=True))
 
 
 NOISES = [
@@ -503,15 +490,6 @@ def test_releases_are_json(adjacency):
         assert Release.from_json(release.to_json()) == release
         with pytest.raises(ValueError, match="interval must"):
             release.interval()
-    text = made[0].to_json()
-    for wrong in (
-        text.replace("discrete_laplace", "cauchy"),
-        text.replace("add_remove", "x"),
-        "{}",
-    ):
-        if wrong != text:
-            with pytest.raises(ValueError, match="must"):
-                Release.from_json(wrong)
 
 
 SUM, CELLS = {"query": "sum"}, {"query": "histogram", "value": [1]}
@@ -525,6 +503,7 @@ FORGED = [
     {**SUM, "bounds": [0, 1], "value": "1"},
     {"query": "mean", "bounds": [0, 1], "ends": [1, 10**400]},
     {**CELLS, "value": [1, 2], "labels": [1]},
+    {"adjacency": "x"},
     *({**CELLS, "labels": labels} for labels in (None, [None], [[0]], [["a", 0]], [[0, 10**400]])),
     NOISELESS,
 ]
@@ -535,6 +514,8 @@ def test_what_no_release_is_made_of_is_refused(wrong):
     data = json.loads(ample().count([True], epsilon=1.0).to_json())
     with pytest.raises((TypeError, ValueError), match="must"):
         Release.from_json(json.dumps({**data, **wrong}))
+    with pytest.raises(ValueError, match="must"):
+        Release.from_json("{}")
 
 
 def test_deviations_do_not_overflow():

@@ -12,7 +12,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 from each import slow
-from test_release import ADJACENCIES, GAMBLES, ample, chi_square
+from noise_alone import chi_square
+from test_release import ADJACENCIES, GAMBLES, ample
 
 from renyi import Exponential, PLDAccountant
 from renyi.noise import SecureGenerator

@@ -48,11 +48,7 @@ def test_integers_by_chi_square(noise, log_mass, tail, scale):
         mass = [float(mpmath.exp(log_mass(k / scale)) / total) for k in map(float, inside)]
     expected = len(y) * np.array([*mass, 1 - sum(mass)])
     seen = np.array([*(np.count_nonzero(y == k) for k in inside), sum(abs(y) > reach)])
-    keep = expected > 5
-    chi_square = float((((seen - expected) ** 2 / expected)[keep]).sum())
-    freedom = int(keep.sum()) - 1
-    cube_root = (chi_square / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)
-    assert cube_root / math.sqrt(2 / (9 * freedom)) < 4.3
+    assert noise_alone.chi_square(seen, expected) > 1e-5
 
 
 def test_added_in_place_whatever_the_layout():
