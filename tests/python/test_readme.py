@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from mechanism_strategies import examples
+from sampled_runs import most
 
 import renyi.mechanisms
 from renyi import (
@@ -326,16 +327,6 @@ def test_what_is_said_in_passing():
 
 KINDS = {"Gaussian": Gaussian, "Laplace": Laplace, "PoissonSampled": PoissonSampled}
 EPSILON, DELTA = 1.0, 1e-6
-
-
-def most(fits):
-    low, high = 0, 1
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
 
 
 def taken_along_the_way(budget, mechanism, size):
