@@ -502,30 +502,21 @@ class Interleavings(RuleBasedStateMachine):
             return True
         return None if share <= 1 else False  # used up to the last digit: sums are rounded up
 
-    @rule(noise=NOISES, count=COUNTS)
-    def charge(self, noise, count):
-        expected = self.would_fit(noise, count)
+    @rule(noise=NOISES, count=COUNTS, how=st.sampled_from(["charge", "reserve"]))
+    def use(self, noise, count, how):
+        expected, uses = self.would_fit(noise, count), (noise, count)
         try:
-            self.ledger.charge("data", Gaussian(noise), count)
+            run = getattr(self.ledger, how)("data", Gaussian(noise), count)
         except BudgetExceededError:
             assert expected is not True
+            return
+        assert expected is not False
+        self.calls.append(uses)
+        if how == "charge":
+            self.charged.append(uses)
+            self.released.append(uses)
         else:
-            assert expected is not False
-            self.charged.append((noise, count))
-            self.calls.append((noise, count))
-            self.released.append((noise, count))
-
-    @rule(noise=NOISES, count=COUNTS)
-    def reserve(self, noise, count):
-        expected = self.would_fit(noise, count)
-        try:
-            run = self.ledger.reserve("data", Gaussian(noise), count)
-        except BudgetExceededError:
-            assert expected is not True
-        else:
-            assert expected is not False
-            self.running[run.number] = (noise, count)
-            self.calls.append((noise, count))
+            self.running[run.number] = uses
             self.released.append((noise, count // 2))  # half of it has been run
 
     @precondition(lambda self: self.running)

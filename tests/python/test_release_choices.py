@@ -125,34 +125,34 @@ def check_losses(one, other, account, epsilon):
     return max(losses) - min(losses)
 
 
+def widest(law_of, values, most, adjacency, epsilon):
+    """Check all neighbours of so many records at most, and return how far apart losses are."""
+    account = PLDAccountant(adjacency=adjacency).compose(Exponential(epsilon))
+    apart = []
+    for size in range(most + 1):
+        for records in map(list, itertools.combinations_with_replacement(values, size)):
+            others = map(law_of, neighbours(records, values, adjacency))
+            law = law_of(records)
+            apart += [check_losses(law, other, account, epsilon) for other in others]
+    return max(apart)
+
+
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("q", [0.25, 0.9, *slow(0.0, 0.5)])
 @pytest.mark.parametrize("most", [2, *slow(3)])
 def test_neighbouring_quantiles_are_within_the_charge(q, adjacency, most):
-    candidates, values, epsilon = [0, 1, 2, 3], [-1, 0, 1, 2.5, 3], 1.0
-    account = PLDAccountant(adjacency=adjacency).compose(Exponential(epsilon))
-    widest = 0
-    for size in range(most + 1):
-        for records in itertools.combinations_with_replacement(values, size):
-            law = quantile_law(list(records), q, candidates, epsilon, adjacency)
-            for other in neighbours(list(records), values, adjacency):
-                second = quantile_law(other, q, candidates, epsilon, adjacency)
-                widest = max(widest, check_losses(law, second, account, epsilon))
-    assert widest > 0.49 * epsilon
+    def law(records):
+        return quantile_law(records, q, [0, 1, 2, 3], 1.0, adjacency)
+
+    assert widest(law, [-1, 0, 1, 2.5, 3], most, adjacency, 1.0) > 0.49
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_neighbouring_most_common_categories_are_within_the_charge(adjacency):
-    categories, values, epsilon = ["a", "b", "c"], ["a", "b", "c", "z"], 0.8
-    account = PLDAccountant(adjacency=adjacency).compose(Exponential(epsilon))
-    widest = 0
-    for size in range(4):
-        for records in itertools.combinations_with_replacement(values, size):
-            law = most_common_law(list(records), categories, epsilon, adjacency)
-            for other in neighbours(list(records), values, adjacency):
-                second = most_common_law(other, categories, epsilon, adjacency)
-                widest = max(widest, check_losses(law, second, account, epsilon))
-    assert widest == pytest.approx(epsilon)
+    def law(records):
+        return most_common_law(records, ["a", "b", "c"], 0.8, adjacency)
+
+    assert widest(law, ["a", "b", "c", "z"], 3, adjacency, 0.8) == pytest.approx(0.8)
 
 
 # The sampler.
