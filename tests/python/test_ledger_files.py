@@ -329,7 +329,7 @@ class TestInterruptions:
             "        Ledger(path).charge('data', Gaussian(4000.0))\n"
             "threads = [threading.Thread(target=work) for _ in range(3)]\n"
             "[thread.start() for thread in threads]\n"
-            "for turn in range(8):\n"
+            "for turn in range(5):\n"
             "    time.sleep(0.003 * (turn % 5))\n"
             "    child = os.fork()\n"
             "    if child == 0:\n"
