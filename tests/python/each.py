@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import re
 
 import pytest
 
@@ -15,6 +16,17 @@ def slow(*points):
 def refusals(rows):
     """Return points of parametrize: call, error and words, from (call, words) by error."""
     return [(call, error, words) for error, given in rows.items() for call, words in given]
+
+
+def refused(rows, ask=lambda act: act(), *, literally=False):
+    """Return a test that each row, called or given to ask, raises its error with its words."""
+
+    @pytest.mark.parametrize(("given", "error", "words"), refusals(rows))
+    def test(given, error, words):
+        with pytest.raises(error, match=re.escape(words) if literally else words):
+            ask(given)
+
+    return test
 
 
 def each(names, points):

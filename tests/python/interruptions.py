@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-__all__ = ["at_line", "by_signals", "in_a_thread", "in_threads", "interrupts"]
+__all__ = ["at_line", "by_signals", "each_place", "in_a_thread", "in_threads", "interrupts"]
 
 RETURN = dis.opmap["RETURN_VALUE"]
 
@@ -65,6 +65,25 @@ def at_line(work, number, *, error=KeyboardInterrupt, event="line", within=""):
         if collects:
             gc.enable()
     return False
+
+
+def each_place(step=1, least=5, **how):
+    """Yield at_line for one place after another, until it interrupts nothing.
+
+    ``step`` is how many places on the next one is, or gives that from the place. More than
+    ``least`` must be interrupted.
+    """
+    place, hits, interruptions = 1, [True], -1
+    while any(hits):
+        interruptions, hits = interruptions + 1, []
+
+        def interrupted(work, place=place, hits=hits):
+            hits.append(at_line(work, place, **how))
+            return hits[-1]
+
+        yield interrupted
+        place += step(place) if callable(step) else step
+    assert interruptions > least
 
 
 def by_signals(work, delay, gap, times):

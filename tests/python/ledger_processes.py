@@ -66,8 +66,8 @@ def kill(path, times, seed):
 def race(path, processes):
     """Return how many charges fit, were acknowledged and recorded, and came in a second."""
     ledger = Ledger(path, timeout=300.0)
-    ledger.create("data", epsilon=0.3, delta=1e-6, accountant="gdp")
-    fits = GDPFilter(0.3, 1e-6).count_that_fits(NOISE, 10**6)
+    ledger.create("data", epsilon=0.15, delta=1e-6, accountant="gdp")
+    fits = GDPFilter(0.15, 1e-6).count_that_fits(NOISE, 10**6)
     start, pipes = time.perf_counter(), []
     for number in range(processes):
         reader, writer = os.pipe()

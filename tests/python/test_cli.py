@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import refused, run
 from each import slow
 
 from renyi import (
@@ -48,32 +48,6 @@ def first_number(text):
     return Decimal(text.split("=")[1].split()[0].rstrip(",").replace(",", ""))
 
 
-# The main job.
-
-
-def test_a_guarantee_to_publish(capsys):
-    code, out, err = run(capsys, "epsilon", *RUN, "--delta", "1e-5", "--accountant", "rdp")
-    assert (code, err) == (0, "")
-    exact = accountant(1.1, 0.004, 15000).get_epsilon(1e-5)
-    printed = first_number(out)
-    assert Decimal(exact) <= printed <= Decimal(exact * 1.001)
-    assert out.startswith(f"epsilon = {printed} at delta = 1e-5\n")
-    text = " ".join(out.split())
-    assert f"satisfies ({printed}, 1e-5)-differential privacy" in text
-    for phrase in (
-        "15,000 steps",
-        "sampling rate 0.004",
-        "noise multiplier 1.1",
-        "addition or removal of one record",
-        "Poisson: each record",
-        "shuffled or fixed-size batches are not covered",
-        "optimal conversion",
-        "best order",
-        f"renyi {__version__}",
-    ):
-        assert phrase in text
-
-
 SCRIPT = str(Path(sys.executable).with_name("renyi"))  # beside the interpreter, on PATH or not
 
 
@@ -98,7 +72,8 @@ def test_the_installed_command(start):
 def test_a_certificate_outlives_the_reader_of_the_rest(tmp_path, command):
     file, (reader, writer) = tmp_path / "run.json", os.pipe()
     os.close(reader)
-    run = [*RUN, "--delta", "1e-5", "--certificate", str(file)]
+    run = ["--noise-multiplier", "4", "--sample-rate", "1", "--steps", "3", "--delta", "1e-5"]
+    run += ["--certificate", str(file)]
     done = subprocess.run(
         [sys.executable, "-u", "-m", "renyi", command, *run],
         stdout=writer,
@@ -111,17 +86,12 @@ def test_a_certificate_outlives_the_reader_of_the_rest(tmp_path, command):
 
 
 def test_no_sampling_is_the_gaussian_mechanism(capsys):
-    (result,) = results(
-        capsys,
-        *["epsilon", "--noise-multiplier", 4, "--sample-rate", 1, "--steps", 3, "--delta", "1e-6"],
-    )
+    plain = ["--noise-multiplier", 4, "--sample-rate", 1, "--steps", 3, "--delta", "1e-6"]
+    (result,) = results(capsys, "epsilon", *plain)
     assert result["epsilon"] == PLDAccountant().compose(Gaussian(4.0), 3).get_epsilon(1e-6)
     assert result["epsilon_rdp"] == RDPAccountant().compose(Gaussian(4.0), 3).get_epsilon(1e-6)
     assert result["direction"] == "both"
-    _, out, _ = run(
-        capsys,
-        *["epsilon", "--noise-multiplier", 4, "--sample-rate", 1, "--steps", 3, "--delta", "1e-6"],
-    )
+    _, out, _ = run(capsys, "epsilon", *plain)
     assert "without sampling" in out
     assert "Poisson" not in out
 
@@ -230,14 +200,8 @@ def test_rate(capsys, method, accountant):
 
 
 def test_a_target_that_one_step_exceeds(capsys):
-    code, out, err = run(
-        capsys,
-        *["steps", "--epsilon", 0.1, "--delta", "1e-5", "--noise-multiplier", 0.5],
-        *["--sample-rate", 1],
-    )
-    assert (code, out) == (2, "")
-    assert "--epsilon" in err
-    assert err.count("\n") == 1
+    loud = ["--noise-multiplier", 0.5, "--sample-rate", 1]
+    assert "--epsilon" in refused(capsys, "steps", "--epsilon", 0.1, "--delta", "1e-5", *loud)
 
 
 def test_limits_of_the_search_are_said(capsys):
@@ -393,12 +357,9 @@ REPLACED = ["--adjacency", "replace_one"]
     ],
 )
 def test_bad_input(capsys, arguments, words):
-    code, out, err = run(capsys, *arguments)
-    assert (code, out) == (2, "")
+    err = refused(capsys, *arguments)
     assert err.startswith("renyi")
-    assert err.count("\n") == 1
-    for word in words:
-        assert word in err
+    assert [word for word in words if word not in err] == []
 
 
 # Remarks.

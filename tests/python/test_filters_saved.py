@@ -5,12 +5,13 @@ import json
 import math
 import pickle
 import threading
+from functools import partial
 
 import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interruptions import at_line
+from interruptions import each_place
 
 from renyi import (
     ZCDP,
@@ -324,24 +325,22 @@ class TestReservations:
     @pytest.mark.parametrize("what", ["reserve", "settle"])
     def test_an_interruption_gives_nothing_back_twice(self, what, event):
         """What was spent and not given back remains spent, wherever it was."""
-        place, alive, spent = 1, True, ZCDPFilter(1.0)
+        spent = ZCDPFilter(1.0)
         spent.spend(Gaussian(5.0), 3)
-        while alive:
+        for interrupted in each_place(event=event, within="renyi/filters"):
             budget = ZCDPFilter(1.0)
             budget.spend(Gaussian(5.0), 3)
             run = budget.reserve(Gaussian(4.0), 2)
             act = {
-                "reserve": lambda: budget.reserve(Gaussian(3.0), 1),  # noqa: B023
-                "settle": lambda: budget.settle(run, 0),  # noqa: B023
+                "reserve": partial(budget.reserve, Gaussian(3.0), 1),
+                "settle": partial(budget.settle, run, 0),
             }[what]
-            alive = at_line(act, place, event=event, within="renyi/filters")
+            interrupted(act)
             budget._lock = threading.Lock()  # a line of a trace may leave the old one held
             for held in budget.reservations:
                 budget.settle(held, 0)
             assert budget.remaining <= spent.remaining
-            place += 1
         assert budget.remaining == spent.remaining
-        assert place > 5
 
     def test_failures_are_given_back(self):
         budget = RenyiFilter(8.0, 0.5, failure_delta=1e-8)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import refused, run
 from each import slow
 
 import renyi
@@ -26,7 +27,6 @@ from renyi import (
     calibrate_noise_multiplier,
 )
 from renyi._progress import progress
-from renyi.cli import main
 from renyi.filters import PrivacyFilter
 from renyi.report import dataset_report, privacy_report
 from renyi.sgd import PNSGD, Ball
@@ -34,14 +34,6 @@ from renyi.tradeoff import central_limit
 
 RUN = ["--noise-multiplier", "1", "--sample-rate", "0.1", "--steps", "10", "--delta", "1e-5"]
 SIZES = ["--batch-size", "10", "--dataset-size", "1000", "--steps", "10"]
-
-
-def refused(capsys, *arguments):
-    assert main(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 NOISY = ["--noise-multiplier", "1", "--sample-rate", "0.1"]
@@ -199,18 +191,12 @@ def test_a_reader_may_stop_at_once(command, tmp_path):
 RENYI = [sys.executable, "-m", "renyi"]
 
 
-def told(capsys, *arguments):
-    code = main([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, " ".join(captured.err.split())
-
-
 def test_a_noise_multiplier_is_called_one(capsys):
     target = ["--epsilon", "1,2", "--delta", "1e-5", "--steps", "100"]
-    assert "noise multiplier by Renyi-DP" in told(capsys, "noise", *target, *NOISY[2:])[1]
-    assert "sampling rate by Renyi-DP" in told(capsys, "rate", *target, *NOISY[:2])[1]
+    assert "noise multiplier by Renyi-DP" in run(capsys, "noise", *target, *NOISY[2:])[1]
+    assert "sampling rate by Renyi-DP" in run(capsys, "rate", *target, *NOISY[:2])[1]
     one = ["--epsilon", "2", "--delta", "1e-5", *NOISY]
-    assert "\nsteps by Renyi-DP = " in told(capsys, "steps", *one)[1]
+    assert "\nsteps by Renyi-DP = " in run(capsys, "steps", *one)[1]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
@@ -226,17 +212,17 @@ def test_what_cannot_be_written_has_a_code_and_a_line(redirection):
 @pytest.mark.parametrize("columns", [40, 60, 200])
 def test_columns_are_heeded(capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    text = told(capsys, "epsilon", *NOISY, "--steps", 10, "--delta", "1e-5")[1].partition("\n")[2]
+    text = run(capsys, "epsilon", *NOISY, "--steps", 10, "--delta", "1e-5")[1].partition("\n")[2]
     assert max(map(len, text.splitlines())) <= min(columns, 88)
 
 
 def test_the_size_of_the_data_beside_a_sampling_rate(capsys):
     given = ["epsilon", *NOISY, "--steps", 10, "--dataset-size", 1000]
-    assert "1 / data set size" in told(capsys, *given, "--delta", 0.01)[1]
-    assert "1 / data set size" not in told(capsys, *given, "--delta", 1e-5)[1]
+    assert "1 / data set size" in run(capsys, *given, "--delta", 0.01)[1]
+    assert "1 / data set size" not in run(capsys, *given, "--delta", 1e-5)[1]
     assert (
         "--sample-rate excludes --batch-size"
-        in told(capsys, *given, "--batch-size", 3, "--delta", 1e-5)[2]
+        in run(capsys, *given, "--batch-size", 3, "--delta", 1e-5)[2]
     )
 
 
@@ -244,21 +230,21 @@ def test_account_publishes(capsys, tmp_path):
     path = f"{tmp_path}/run.json"
     with open(path, "w") as file:
         file.write((Laplace(2.0) * 3).to_json())
-    _, out, _ = told(capsys, "account", path, "--epsilon", "1")
+    _, out, _ = run(capsys, "account", path, "--epsilon", "1")
     assert "differential privacy under the addition or removal of one record" in " ".join(
         out.split()
     )
     assert all(words in out for words in ("\nAssumes\n", "\nComputed\n", " <= delta <= "))
-    found = json.loads(told(capsys, "account", path, "--epsilon", "1", "--json")[1])["results"]
+    found = json.loads(run(capsys, "account", path, "--epsilon", "1", "--json")[1])["results"]
     exact = PLDAccountant().compose(Laplace(2.0), 3)
     assert (found[0]["delta_lower"], found[0]["delta_upper"]) == exact.get_delta_bounds(1.0)
-    assert "excludes --delta" in told(capsys, "account", path, "--epsilon", 1, "--delta", 0.1)[2]
+    assert "excludes --delta" in run(capsys, "account", path, "--epsilon", 1, "--delta", 0.1)[2]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_and_help(capsys, shell):
-    assert "from 1 to 1e9" in told(capsys, "epsilon", "--help")[1]
-    code, script, _ = told(capsys, "completion", shell)
+    assert "from 1 to 1e9" in run(capsys, "epsilon", "--help")[1]
+    code, script, _ = run(capsys, "completion", shell)
     assert code == 0
     assert "noise-multiplier" in script
     if shell == "bash" and shutil.which("bash"):
@@ -297,10 +283,10 @@ def test_epochs_in_calibration():
 
 
 def test_notebooks_show_what_is_there():
-    run = Gaussian(2.0) * 3 + Laplace(1.0)
-    assert run._repr_html_() == f"<pre>{run.describe()}</pre>"
+    both = Gaussian(2.0) * 3 + Laplace(1.0)
+    assert both._repr_html_() == f"<pre>{both.describe()}</pre>"
     for accountant in (PLDAccountant, RDPAccountant):
-        shown = accountant().compose(run)._repr_html_()
+        shown = accountant().compose(both)._repr_html_()
         assert all(word in shown for word in (accountant.__name__, "add_remove", "Laplace noise"))
         assert "nothing composed" in accountant()._repr_html_()
 

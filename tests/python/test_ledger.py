@@ -158,16 +158,16 @@ class TestCharging:
 
     def test_equal_charges_in_a_row_are_one_line(self, ledger):
         heads = []
-        for _ in range(50):
+        for _ in range(20):
             ledger.charge("gauss", Gaussian(400.0), note="step")
             ledger.charge("rho", Gaussian(400.0))
             heads.append(ledger.status("gauss").head)
-        assert [entry.repeats for entry in ledger.history("gauss")] == [1, 50]
-        assert len(set(heads)) == 50
+        assert [entry.repeats for entry in ledger.history("gauss")] == [1, 20]
+        assert len(set(heads)) == 20
         assert ledger.verify(heads) == []
         ledger.charge("gauss", Gaussian(400.0), note="another")
         ledger.charge("gauss", Gaussian(400.0), 2, note="another")
-        assert [entry.repeats for entry in ledger.history("gauss")] == [1, 50, 1, 1]
+        assert [entry.repeats for entry in ledger.history("gauss")] == [1, 20, 1, 1]
 
     def test_an_hour_later_it_is_another_line(self, ledger, monkeypatch):
         ledger.charge("gauss", Gaussian(400.0))
@@ -252,10 +252,10 @@ class TestRuns:
             "import sys\n"
             "from renyi import Gaussian, Ledger\n"
             "with Ledger(sys.argv[1]) as ledger:\n"
-            "    for step in range(50, 60):\n"
+            "    for step in range(10, 20):\n"
             "        ledger.charge('gauss', Gaussian(900.0), run='model', step=step)\n"
         )
-        for step in range(50):
+        for step in range(10):
             ledger.charge("gauss", Gaussian(900.0), run="model", step=step)
         command = [sys.executable, "-c", program, str(ledger._store.path)]
         replays = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
@@ -263,7 +263,7 @@ class TestRuns:
         refused = [replay for replay in replays if replay.returncode]
         assert len(refused) == 2
         assert all("step must be" in error for error in errors if error)
-        assert ledger.status("gauss").charges == 60
+        assert ledger.status("gauss").charges == 20
         assert ledger.verify() == []
 
 
@@ -395,7 +395,7 @@ class TestReservations:
         connection.set_trace_callback(lambda statement: read.append(statement.split()[0]))
         ledger.charge("many", Gaussian(50.0))
         statements = len(read)
-        for _ in range(90):
+        for _ in range(30):
             runs.append(ledger.reserve("many", Gaussian(50.0), 2))
         read.clear()
         ledger.charge("many", Gaussian(50.0))
@@ -553,7 +553,7 @@ class TestFiles:
             ledger.status("rho")
 
     def test_a_damaged_file(self, ledger):
-        for note in map(str, range(200)):
+        for note in map(str, range(60)):
             ledger.charge("gauss", Gaussian(900.0), note=note)
         ledger.close()
         content = bytearray(ledger._store.path.read_bytes())
@@ -587,7 +587,7 @@ class TestFiles:
             "import resource, signal, sys\n"
             "from renyi import Gaussian, Ledger, LedgerError\n"
             "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
             "ledger, done = Ledger(sys.argv[1]), 0\n"
             "try:\n"
             "    for done in range(10_000):\n"

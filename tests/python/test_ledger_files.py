@@ -13,6 +13,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import mpmath
@@ -20,7 +21,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from interruptions import at_line, in_threads
+from interruptions import at_line, each_place, in_threads
 
 from renyi import BudgetExceededError, Gaussian, Ledger, LedgerError, PrivacyFilter, reference
 
@@ -265,23 +266,14 @@ class TestInterruptions:
         busy.close()
 
     def test_an_interruption_at_any_line_leaves_no_lock(self, path):
-        number, ledger, other = 0, Ledger(path), Ledger(path, timeout=0.2)
-        charged = 0
-        while True:
-            number += 1
-            interrupted = at_line(
-                lambda: ledger.charge("data", NOISE), number, within="renyi/ledger"
-            )
-            other.charge("data", NOISE)
-            charged += 1
-            if not interrupted:
-                break
-        assert number > 120
-        found = other.status("data").charges
-        assert charged + 1 <= found <= 2 * charged
-        assert other.verify() == []
-        ledger.close()
-        other.close()
+        with Ledger(path) as ledger, Ledger(path, timeout=0.2) as other:
+            charged = 0
+            for interrupted in each_place(least=120, within="renyi/ledger"):
+                interrupted(partial(ledger.charge, "data", NOISE))
+                other.charge("data", NOISE)
+                charged += 1
+            assert charged + 1 <= other.status("data").charges <= 2 * charged
+            assert other.verify() == []
 
     @pytest.mark.parametrize("within", ["renyi/ledger", "contextlib"])
     def test_an_interruption_at_any_call_leaves_no_lock(self, path, within):
@@ -338,7 +330,7 @@ class TestInterruptions:
             "        Ledger(path).charge('data', Gaussian(4000.0))\n"
             "threads = [threading.Thread(target=work) for _ in range(3)]\n"
             "[thread.start() for thread in threads]\n"
-            "for turn in range(8):\n"
+            "for turn in range(5):\n"
             "    time.sleep(0.003 * (turn % 5))\n"
             "    child = os.fork()\n"
             "    if child == 0:\n"
@@ -511,30 +503,21 @@ class Interleavings(RuleBasedStateMachine):
             return True
         return None if share <= 1 else False  # used up to the last digit: sums are rounded up
 
-    @rule(noise=NOISES, count=COUNTS)
-    def charge(self, noise, count):
-        expected = self.would_fit(noise, count)
+    @rule(noise=NOISES, count=COUNTS, how=st.sampled_from(["charge", "reserve"]))
+    def use(self, noise, count, how):
+        expected, uses = self.would_fit(noise, count), (noise, count)
         try:
-            self.ledger.charge("data", Gaussian(noise), count)
+            run = getattr(self.ledger, how)("data", Gaussian(noise), count)
         except BudgetExceededError:
             assert expected is not True
+            return
+        assert expected is not False
+        self.calls.append(uses)
+        if how == "charge":
+            self.charged.append(uses)
+            self.released.append(uses)
         else:
-            assert expected is not False
-            self.charged.append((noise, count))
-            self.calls.append((noise, count))
-            self.released.append((noise, count))
-
-    @rule(noise=NOISES, count=COUNTS)
-    def reserve(self, noise, count):
-        expected = self.would_fit(noise, count)
-        try:
-            run = self.ledger.reserve("data", Gaussian(noise), count)
-        except BudgetExceededError:
-            assert expected is not True
-        else:
-            assert expected is not False
-            self.running[run.number] = (noise, count)
-            self.calls.append((noise, count))
+            self.running[run.number] = uses
             self.released.append((noise, count // 2))  # half of it has been run
 
     @precondition(lambda self: self.running)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from each import slow
-from matrix_reference import patterns
+from matrix_reference import sensitivity
 
 from renyi import (
     Composed,
@@ -34,7 +34,7 @@ from renyi.matrix import (
 )
 from renyi.noise import SecureGenerator
 from renyi.samplers import BallsInBinsSampler
-from renyi.sgd import DPSGD, SGD, TrainingPlan
+from renyi.sgd import TrainingPlan
 
 STRATEGIES = [
     (BandedToeplitz(6, [1.0, 0.5, 0.25]), 2),
@@ -172,12 +172,8 @@ def test_it_is_between_one_bin_and_known_bins():
         moments = RDPAccountant(adjacency=adjacency).compose(run).get_epsilon(delta)
         assert low <= moments
         assert high <= moments * 1.001
-        if adjacency != "add_remove":
-            known = MatrixMechanism(strategy, 8.0, FixedEpochs(6))
-            most = PLDAccountant(adjacency=adjacency).compose(known).get_epsilon(delta)
-            assert high <= most * 1.001
-            if adjacency == "zero_out":
-                assert high < 0.95 * most
+    known = MatrixMechanism(strategy, 8.0, FixedEpochs(6))
+    assert high < 0.95 * PLDAccountant(adjacency="zero_out").compose(known).get_epsilon(delta)
 
 
 def test_it_is_never_above_known_bins():
@@ -300,19 +296,6 @@ def some_strategy(draw, steps):
     return makers[draw.integers(len(makers))]()
 
 
-def least_sensitivity(c, participation):
-    """The largest norm of sums of columns that one record can be in: of all signs up to four."""
-    best = 0.0
-    for chosen in patterns(participation, c.shape[1]):
-        own = c[:, chosen]
-        signs = np.ones((1, 1))
-        for _ in range(len(chosen) - 1):
-            both = [np.pad(signs, ((0, 0), (0, 1)), constant_values=s) for s in (1.0, -1.0)]
-            signs = np.concatenate(both[: 2 if len(signs) < 8 else 1])
-        best = max(best, float(np.linalg.norm(own @ signs.T, axis=0).max()))
-    return best
-
-
 @pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_no_sensitivity_is_below_brute_force(count):
     draw = np.random.default_rng(11)
@@ -323,10 +306,9 @@ def test_no_sensitivity_is_below_brute_force(count):
         schemes = (SinglePass(), FixedEpochs(apart), MinSeparation(apart, most))
         scheme = schemes[draw.integers(3)]
         found = strategy.sensitivity(scheme)
-        least = least_sensitivity(strategy.matrix(), scheme)
+        least = sensitivity(strategy.matrix(), scheme)
         assert found >= least * (1.0 - 1e-14), (strategy, scheme)
-        if isinstance(strategy, Tree):
-            assert found.exact
+        if found.exact:
             assert found <= least * (1.0 + 1e-12), (strategy, scheme)
 
 
@@ -338,64 +320,6 @@ def test_bands_are_never_worse_than_either(epsilon):
     whole = BandedToeplitz.optimal(64, 16)
     assert best <= rows[0].error
     assert best <= priced("", whole, FixedEpochs(16), epsilon, 1e-6).error * (1.0 + 1e-9)
-
-
-@pytest.mark.parametrize("sampling", ["fixed_order", "min_separation", "balls_in_bins"])
-def test_participation_is_enforced(sampling):
-    """Neither another sampler, nor rows that were not drawn, nor a step past the last."""
-    apart = {"separation": 5} if sampling == "min_separation" else {}
-    strategy = BandedInverse.root(10, 3)
-    settings = {"noise_multiplier": 2.0, "steps": 10, "adjacency": "zero_out", **apart}
-    plan = TrainingPlan(50, 10, sampling=sampling, strategy=strategy, **settings)
-    w = np.zeros(2)
-    with pytest.raises((TypeError, ValueError), match="sampler must be"):
-        DPSGD(w, plan, SGD(0.1))
-    other = TrainingPlan(50, 10, sampling="poisson", **{**settings, "separation": None}).sampler()
-    with pytest.raises(ValueError, match="sampler must be one like that of the plan"):
-        DPSGD(w, plan, SGD(0.1), sampler=other)
-    sampler = plan.sampler()
-    optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
-    with pytest.raises(RuntimeError, match="a batch must be drawn from the sampler"):
-        optimizer.step(np.zeros((10, 2)))
-    first = sampler.sample()
-    with pytest.raises(ValueError, match="got more"):
-        optimizer.step(np.zeros((len(first) + 1, 2)))
-    optimizer.step(np.zeros((len(first), 2)))
-    for _ in range(9):
-        optimizer.step(np.zeros((len(sampler.sample()), 2)))
-    sampler.steps = 20
-    rows = np.zeros((len(sampler.sample()), 2))
-    with pytest.raises(RuntimeError, match=r"end|more than"):
-        optimizer.step(rows)
-
-
-@pytest.mark.parametrize("strategy", [BandedInverse.root(12, 4), BLT(12, [0.9], [0.3])], ids=repr)
-def test_a_run_in_random_bins_goes_on_where_it_was(strategy):
-    plan = TrainingPlan(
-        60, 20, sampling="balls_in_bins", strategy=strategy, noise_multiplier=2.0, steps=12
-    )
-    ends = []
-    for stop in (0, 5):
-        w, sampler = np.zeros(2), plan.sampler()
-        optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
-        batches = []
-        for _ in range(stop):
-            batches.append(sampler.sample())
-            optimizer.step(np.ones((len(batches[-1]), 2)))
-        if stop:
-            state = optimizer.state_dict(secrets=True)
-            w, sampler = np.zeros(2), plan.sampler()
-            optimizer = DPSGD(w, plan, SGD(0.1), sampler=sampler)
-            with pytest.raises(ValueError, match="secrets"):
-                optimizer.load_state_dict({k: v for k, v in state.items() if k != "secrets"})
-            optimizer.load_state_dict(state)
-        for batch in sampler:
-            batches.append(batch)
-            optimizer.step(np.ones((len(batch), 2)))
-        assert len(batches) == 12
-        assert all(np.array_equal(batches[k], batches[k % 3]) for k in range(12))
-        ends.append(optimizer.get_epsilon(1e-6))
-    assert ends[0] == ends[1] == plan.get_epsilon(1e-6)
 
 
 EDGES = [

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from each import refusals, slow
+from each import refused, slow
 
 from renyi import (
     Gaussian,
@@ -122,20 +122,14 @@ def test_samples_without_the_separation_are_refused(strategy):
         MatrixMechanism(strategy, 2.0, CyclicPoisson(0.1, 10))
 
 
-def test_the_tree_is_one_of_them():
-    for steps in (1, 7, 8, 1000):
-        effective = MatrixMechanism(Tree(steps), 3.0).effective_noise_multiplier
-        assert effective == pytest.approx(3.0 / math.sqrt(steps.bit_length()), rel=1e-14)
-    thrice = MatrixMechanism(Tree(8), 3.0, MinSeparation(2, 2))
-    assert thrice.effective_noise_multiplier == pytest.approx(3.0 / math.sqrt(12.0), rel=1e-14)
-
-
 def test_json_and_words():
     scheme = MinSeparation(10, 3)
     run = MatrixMechanism(BLT.optimal(100, 2, participation=scheme), 2.5, scheme)
     assert Mechanism.from_json(run.to_json()) == run
     assert "BLT, 100 steps" in run.describe()
     assert "at least 10 apart, at most 3 times" in run.describe()
+    for separation, words in ((1, "every step"), (32, "one step of every 32")):
+        assert str(CyclicPoisson(0.5, separation)) == f"by chance 0.5 in {words}"
 
 
 @pytest.mark.parametrize("noise", [0.0, math.inf, 5e-324, 1e300])
@@ -206,17 +200,7 @@ REFUSED = {
         ),
     ],
 }
-
-
-@pytest.mark.parametrize(("act", "error", "words"), refusals(REFUSED))
-def test_bad_arguments(act, error, words):
-    with pytest.raises(error, match=words):
-        act()
-
-
-def test_words_for_cycles():
-    assert str(CyclicPoisson(0.5, 1)) == "by chance 0.5 in every step"
-    assert str(CyclicPoisson(0.5, 32)) == "by chance 0.5 in one step of every 32"
+test_bad_arguments = refused(REFUSED)
 
 
 @pytest.mark.parametrize("strategy", ["banded", "blt", "tree", "root"])

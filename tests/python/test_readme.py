@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from mechanism_strategies import examples
+from sampled_runs import most
 
 import renyi.mechanisms
 from renyi import (
@@ -58,10 +59,6 @@ def _rounded(text):
     return re.sub(r"\d+\.\d{12,}", lambda match: f"{float(match[0]):.10g}", text)
 
 
-def test_there_are_commands():
-    assert len(CONSOLE) >= 2
-
-
 def test_the_table_names_every_command():
     listed = re.findall(r"^\| `renyi (\w+)` \|", README, re.MULTILINE)
     (chosen,) = (a for a in build_parser()._actions if isinstance(a, argparse._SubParsersAction))
@@ -87,10 +84,6 @@ def test_python(page):
     example = doctest.DocTestParser().get_doctest(code, {}, page.stem, str(page), 0)
     assert example.examples
     assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
-
-
-def test_there_is_python():
-    assert len(WITH_PYTHON) >= 12
 
 
 def test_the_shell_of_a_ledger(capsys, tmp_path, monkeypatch):
@@ -311,6 +304,8 @@ def test_the_table_of_constants():
 
 
 def test_everything_is_there():
+    assert len(CONSOLE) >= 2
+    assert len(WITH_PYTHON) >= 12
     assert len(ROWS) == 6
     assert len(SHELLS.findall(COMPARISON)) == 3
     assert len(TABLES) == 3
@@ -332,16 +327,6 @@ def test_what_is_said_in_passing():
 
 KINDS = {"Gaussian": Gaussian, "Laplace": Laplace, "PoissonSampled": PoissonSampled}
 EPSILON, DELTA = 1.0, 1e-6
-
-
-def most(fits):
-    low, high = 0, 1
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
 
 
 def taken_along_the_way(budget, mechanism, size):

@@ -12,33 +12,21 @@ import mpmath as mp
 import numpy as np
 import pytest
 from each import slow
+from noise_alone import chi_square
+from test_release import ADJACENCIES, GAMBLES, ample
 
-from renyi import Exponential, PLDAccountant, ZCDPFilter
+from renyi import Exponential, PLDAccountant
 from renyi.noise import SecureGenerator
-from renyi.release import Release, Releases
+from renyi.release import Release
 from renyi.release import _draws as choice
 
-ADJACENCIES = ("add_remove", "replace_one")
-GAMBLES = 1e-9  # how often a right sampler fails a test
 
-
-def ample(adjacency="add_remove", seed=None):
-    generator = None if seed is None else SecureGenerator(insecure_reproducible=seed)
-    return Releases(ZCDPFilter(1e9, adjacency), generator=generator)
-
-
-def chi_square(observed, expected):
-    """Return the probability of a statistic as large; rare outcomes are one."""
-    rare = [k for k in expected if expected[k] < 10]
-    common = [k for k in expected if expected[k] >= 10]
-    pairs = [(observed[k], expected[k]) for k in common]
-    if sum(expected[k] for k in rare) >= 10:
-        pairs.append((sum(observed[k] for k in rare), sum(expected[k] for k in rare)))
-    assert sum(observed.values()) == sum(observed[k] for k in expected)
-    if len(pairs) < 2:
-        return 1.0
-    statistic = float(sum((o - e) ** 2 / e for o, e in pairs))
-    return float(mp.gammainc((len(pairs) - 1) / 2, statistic / 2, regularized=True))
+def assert_drawn(releases, law, times):
+    """Check that the values of releases are those of a law, as often as it says."""
+    seen = Counter(release.value for release in releases)
+    assert seen.keys() <= law.keys()
+    expected = [float(times * p) for p in law.values()]
+    assert chi_square([seen[k] for k in law], expected, least=10.0) > GAMBLES
 
 
 # The laws, from their definitions.
@@ -91,8 +79,7 @@ def test_quantiles_are_drawn_by_their_law(case, adjacency):
         releases.quantile(records, q, candidates=candidates, epsilon=epsilon) for _ in range(times)
     ]
     law = quantile_law(records, q, candidates, drawn[0].mechanism.epsilon, adjacency)
-    expected = {c: float(times * p) for c, p in law.items()}
-    assert chi_square(Counter(release.value for release in drawn), expected) > GAMBLES
+    assert_drawn(drawn, law, times)
     assert all(type(release.value) is int for release in drawn[:10])
 
 
@@ -102,8 +89,7 @@ def test_the_most_common_category_is_drawn_by_its_law(adjacency):
     releases = ample(adjacency)
     drawn = [releases.noisy_max(records, categories=categories, epsilon=0.6) for _ in range(times)]
     law = most_common_law(records, categories, drawn[0].mechanism.epsilon, adjacency)
-    expected = {c: float(times * p) for c, p in law.items()}
-    assert chi_square(Counter(release.value for release in drawn), expected) > GAMBLES
+    assert_drawn(drawn, law, times)
 
 
 @pytest.mark.parametrize("one_way", [False, True])
@@ -114,8 +100,7 @@ def test_the_exponential_mechanism_is_drawn_by_its_law(one_way):
     drawn = [releases.exponential(utilities, **how) for _ in range(times)]
     rate = Fraction(drawn[0].mechanism.epsilon) / (Fraction(1, 2) * (1 if one_way else 2))
     law = softmax({n: rate * Fraction(u) for n, u in zip(names, utilities, strict=True)})
-    expected = {c: float(times * p) for c, p in law.items()}
-    assert chi_square(Counter(release.value for release in drawn), expected) > GAMBLES
+    assert_drawn(drawn, law, times)
     assert drawn[0].mechanism == Exponential(drawn[0].mechanism.epsilon)
 
 
@@ -140,34 +125,34 @@ def check_losses(one, other, account, epsilon):
     return max(losses) - min(losses)
 
 
+def widest(law_of, values, most, adjacency, epsilon):
+    """Check all neighbours of so many records at most, and return how far apart losses are."""
+    account = PLDAccountant(adjacency=adjacency).compose(Exponential(epsilon))
+    apart = []
+    for size in range(most + 1):
+        for records in map(list, itertools.combinations_with_replacement(values, size)):
+            others = map(law_of, neighbours(records, values, adjacency))
+            law = law_of(records)
+            apart += [check_losses(law, other, account, epsilon) for other in others]
+    return max(apart)
+
+
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("q", [0.25, 0.9, *slow(0.0, 0.5)])
 @pytest.mark.parametrize("most", [2, *slow(3)])
 def test_neighbouring_quantiles_are_within_the_charge(q, adjacency, most):
-    candidates, values, epsilon = [0, 1, 2, 3], [-1, 0, 1, 2.5, 3], 1.0
-    account = PLDAccountant(adjacency=adjacency).compose(Exponential(epsilon))
-    widest = 0
-    for size in range(most + 1):
-        for records in itertools.combinations_with_replacement(values, size):
-            law = quantile_law(list(records), q, candidates, epsilon, adjacency)
-            for other in neighbours(list(records), values, adjacency):
-                second = quantile_law(other, q, candidates, epsilon, adjacency)
-                widest = max(widest, check_losses(law, second, account, epsilon))
-    assert widest > 0.49 * epsilon
+    def law(records):
+        return quantile_law(records, q, [0, 1, 2, 3], 1.0, adjacency)
+
+    assert widest(law, [-1, 0, 1, 2.5, 3], most, adjacency, 1.0) > 0.49
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_neighbouring_most_common_categories_are_within_the_charge(adjacency):
-    categories, values, epsilon = ["a", "b", "c"], ["a", "b", "c", "z"], 0.8
-    account = PLDAccountant(adjacency=adjacency).compose(Exponential(epsilon))
-    widest = 0
-    for size in range(4):
-        for records in itertools.combinations_with_replacement(values, size):
-            law = most_common_law(list(records), categories, epsilon, adjacency)
-            for other in neighbours(list(records), values, adjacency):
-                second = most_common_law(other, categories, epsilon, adjacency)
-                widest = max(widest, check_losses(law, second, account, epsilon))
-    assert widest == pytest.approx(epsilon)
+    def law(records):
+        return most_common_law(records, ["a", "b", "c"], 0.8, adjacency)
+
+    assert widest(law, ["a", "b", "c", "z"], 3, adjacency, 0.8) == pytest.approx(0.8)
 
 
 # The sampler.

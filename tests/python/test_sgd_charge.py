@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 from each import slow
-from interruptions import at_line, in_threads
+from interruptions import each_place, in_threads
 
 from renyi import BudgetExceededError, Ledger, RDPAccountant
 from renyi.matrix import SquareRoot
@@ -253,8 +253,7 @@ def uncharged(plan):
 def test_every_line_of_a_charged_step_may_be_interrupted(plan, ledger, budget, stride):
     """No release without a charge, and the run goes on."""
     gc.disable()
-    count, alive, interrupted = 1, True, 0
-    while alive:
+    for interrupted in each_place(stride, least=710 / stride):
         optimizer = made(plan, ledger, budget=budget)
         before, released = uses(ledger, plan), []
         release = optimizer._sum.release
@@ -266,17 +265,14 @@ def test_every_line_of_a_charged_step_may_be_interrupted(plan, ledger, budget, s
         optimizer._sum.release = counted
         optimizer.state_dict(secrets=True)
         batch = optimizer._ledger._sampler.sample()
-        alive = at_line(partial(optimizer.step, np.ones((len(batch), 2))), count)
-        interrupted += alive
+        interrupted(partial(optimizer.step, np.ones((len(batch), 2))))
         each = plan.steps_per_release
         assert uses(ledger, plan) - before >= -(-len(released) // each)
         recorded = sum(n for _, n in optimizer.accountant.mechanisms)
         assert recorded >= -(-len(released) // each)
         stepped(optimizer)
         assert uses(ledger, plan) - before >= -(-len(released) // each)
-        count += stride
     gc.enable()
-    assert interrupted > 710 / stride
     assert ledger.verify() == []
 
 

@@ -138,13 +138,6 @@ def test_rows_without_elements_and_zero_rows():
         assert found.private.unclipped_count == 4
 
 
-def test_default_dtype():
-    for kind in KINDS:
-        assert clip_and_sum(np.ones((2, 2), kind), 1.0).sum.dtype == np.float64
-        out = np.ones(2, np.float32)
-        assert clip_and_sum(np.ones((2, 2), kind), 1.0, out=out).sum is out
-
-
 def test_a_record_moves_a_sum_by_its_norm_although_it_is_rounded():
     """Where a partial sum crosses a power of two: in single precision it would move by 2."""
     small = np.full((8192, 1), 2.0**-13 * (1 + 2.0**-12), np.float32)

@@ -72,7 +72,8 @@ def exact_square(given, bound):
 
 def test_norms_are_kept_exactly():
     for trial in range(60):
-        given = layer(1, 1 + trial % 4, 1 + trial % 3, 1 + trial % 5, bias=trial % 2 == 0)
+        inputs = 1 + trial % 3 if trial else 3000
+        given = layer(1, 1 + trial % 4, inputs, 1 + trial % 5, bias=trial % 2 == 0)
         scale = 10.0 ** RNG.uniform(-4, 4)
         kind = np.float32 if trial % 3 else np.float64
         given = LinearLayer(
@@ -87,14 +88,6 @@ def test_norms_are_kept_exactly():
             assert square <= Fraction(bound) ** 2
             if norm >= bound:
                 assert square >= Fraction(bound) ** 2 * (1 - Fraction(1, 500))
-
-
-def test_norms_of_long_rows_are_kept_exactly():
-    given = layer(1, 1, 3000, 2, bias=True)
-    norm = ghost_norms([given])[0]
-    for bound in (norm, norm / 3):
-        square = exact_square(given, bound)
-        assert Fraction(bound) ** 2 * (1 - Fraction(1, 500)) <= square <= Fraction(bound) ** 2
 
 
 def test_cancellation_does_not_lose_the_bound():
@@ -417,13 +410,6 @@ def test_layers_show_shapes_and_no_numbers():
     for layer in layers_of(2, made=lambda *shape, kind: np.full(shape, 7.125, kind)).values():
         assert "7.125" not in repr(layer)
         assert type(layer).__name__ in repr(layer)
-
-
-def test_norms_of_arrays():
-    layers = [layers_of(3)[name] for name in ("linear", "bias")]
-    found = ghost_norms(layers, "per_layer")
-    want = [np.sqrt((r.reshape(3, -1) ** 2).sum(axis=1)) for r in in_full(layers)]
-    assert_allclose(found, np.stack(want, axis=1), rtol=1e-13)
 
 
 LINEAR, ONE = layer(2, None, 2, 2), "layers must be a list of"

@@ -7,14 +7,17 @@ import random
 import signal
 import sys
 import threading
+from collections import Counter
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from each import slow
-from interruptions import at_line, by_signals, in_a_thread, interrupts
+from interruptions import at_line, by_signals, each_place, in_a_thread, interrupts
 
+from renyi import Gaussian, PoissonSampled
+from renyi.matrix import BandedToeplitz
 from renyi.noise import SecureGenerator
 from renyi.samplers import (
     BallsInBinsSampler,
@@ -24,10 +27,19 @@ from renyi.samplers import (
     PoissonSampler,
     ShuffledSampler,
 )
-from renyi.sgd import DPSGD, SGD, ClipAccumulator, Grid, QuantileClipNorm, TrainingPlan
+from renyi.sgd import (
+    DPSGD,
+    SGD,
+    ClipAccumulator,
+    Grid,
+    QuantileClipNorm,
+    Schedule,
+    TrainingPlan,
+)
 
 pytestmark = pytest.mark.usefixtures("without_collector")
-PLAN = TrainingPlan(100, 4, steps=10**6, noise_multiplier=1.0)
+NOISES = Schedule((1, 2, 3, 4), (2.0, 1.5, 1.2, 1.0))  # of each step another, at first
+PLAN = TrainingPlan(100, 4, steps=10**6, noise_multiplier=1.0, noise_schedule=NOISES)
 QUICK = 80  # of each kind; the slow test does ten times as many and more
 
 
@@ -58,17 +70,17 @@ def here(work):
 
 
 class Run:
-    """An optimiser with its sampler, and how many sums it was about to give noise."""
+    """An optimiser with its sampler, and the sums it was about to give noise, by their steps."""
 
     def __init__(self, sampled=True, moving=True):
         sampler = PLAN.sampler() if sampled else None
         norm = QuantileClipNorm(1.0, expected_batch_size=4, count_noise=5.0) if moving else None
-        self.sampler, self.released = sampler, 0
+        self.sampler, self.released = sampler, Counter()
         self.optimizer = DPSGD(np.zeros(2), PLAN, SGD(0.1), sampler=sampler, clip_norm=norm)
         release = self.optimizer._sum.release
 
         def counted(clipped, step):
-            self.released += 1
+            self.released[PoissonSampled(Gaussian(NOISES.at(step)), 0.04)] += 1
             return release(clipped, step)
 
         self.optimizer._sum.release = counted
@@ -76,6 +88,10 @@ class Run:
     @property
     def recorded(self):
         return sum(count for _, count in self.optimizer.accountant.mechanisms)
+
+    def check(self):
+        held = dict(self.optimizer.accountant.mechanisms)
+        assert all(held.get(step, 0) >= count for step, count in self.released.items())
 
     def drawn(self, unsampled=4):
         return unsampled if self.sampler is None else len(self.sampler.sample())
@@ -89,35 +105,25 @@ class Run:
 
     def goes_on(self, somewhere=elsewhere):
         """Check what must hold after an interruption, from another thread by default."""
-        assert self.recorded >= self.released
+        self.check()
         before = self.recorded
         self.optimizer.discard()
         count = self.drawn(3)
         somewhere(partial(self.optimizer.step, rows(count)))
         assert self.optimizer.private.batch_size == count
-        assert self.recorded >= max(self.released, before)
+        self.check()
+        assert self.recorded >= before
 
 
 # --- each line
 
 
 def test_every_line_of_a_step_with_a_sampler_may_be_interrupted():
-    count, alive = 1, True
-    while alive:
+    for interrupted in each_place(lambda place: 7 if place > 40 else 1, least=60):
         run = Run()
-        part = run.drawn()
-        alive = at_line(partial(run.optimizer.step, rows(part)), count)
+        interrupted(partial(run.optimizer.step, rows(run.drawn())))
         run.goes_on(here)
-        count += 7 if count > 40 else 1
-
-
-def test_every_line_of_a_draw_may_be_interrupted():
-    count, sampler = 1, PLAN.sampler()
-    while at_line(sampler.sample, count):
-        assert sampler._lock.acquire(timeout=1.0)
-        sampler._lock.release()
-        count += 1
-    assert count > 5
+        assert run.recorded <= 3  # one too many at most
 
 
 def saved(steps=3):
@@ -129,22 +135,20 @@ def saved(steps=3):
 
 def test_every_line_of_a_load_may_be_interrupted():
     """Whoever goes on after it, with the state or without, records its own releases."""
-    count, alive = 1, True
-    while alive:
+    for interrupted in each_place(lambda place: 97 if place < 1100 else 3):
         first, second = Run(sampled=False), Run(sampled=False)
         state = saved()
-        alive = at_line(partial(first.optimizer.load_state_dict, state), count)
+        interrupted(partial(first.optimizer.load_state_dict, state))
         before = first.recorded
         for _ in range(4):
             first.goes_on(here)
         assert first.recorded >= before + 4
         state = saved()
-        at_line(partial(second.optimizer.load_state_dict, state), count)
+        interrupted(partial(second.optimizer.load_state_dict, state))
         second.optimizer.load_state_dict(state)
         second.goes_on(here)
         assert second.recorded >= 4
         assert second.optimizer.steps == 4
-        count += 97 if count < 500 else 3
 
 
 # --- time-outs: the error that whoever tries again has seen
@@ -156,15 +160,12 @@ PARTS = {
 }
 
 
-def once_or_not_at_all(act, total, size, event, step=1):
+def once_or_not_at_all(act, total, size, **places):
     """Try again what a time-out ended, at each place of it: nothing is added a second time."""
-    place, alive, places = 1, True, 0
-    while alive:
+    for timed_out in each_place(error=TimeoutError, **places):
         holder, add, end = act()
-        alive = at_line(add, place, error=TimeoutError, event=event)
-        places += alive
         try:
-            if alive:
+            if timed_out(add):
                 add()
             found = end()
         except (RuntimeError, ValueError) as error:
@@ -175,8 +176,6 @@ def once_or_not_at_all(act, total, size, event, step=1):
         else:
             assert found.private.batch_size == size
             assert np.allclose(found.sum, total, rtol=1e-6)
-        place += step
-    return places
 
 
 @pytest.mark.parametrize("kind", PARTS)
@@ -190,7 +189,7 @@ def test_a_part_is_added_once_whatever_times_out(kind, grid, event):
 
     size = 1 if kind == "no rows" else 4
     total = (0.25 + 0.5 * (size - 1)) * (1 if grid is None else 2**20)
-    assert once_or_not_at_all(act, total, size, event) > 10
+    once_or_not_at_all(act, total, size, event=event, least=10)
 
 
 @pytest.mark.parametrize("kind", PARTS)
@@ -206,37 +205,37 @@ def test_accumulate_adds_once_whatever_times_out(kind, event):
 
     size = 1 if kind == "no rows" else 4
     step = 1 if event == "line" else 3
-    assert once_or_not_at_all(act, 0.25 + 0.5 * (size - 1), size, event, step) > 30
+    once_or_not_at_all(act, 0.25 + 0.5 * (size - 1), size, event=event, step=step, least=30)
 
 
 @pytest.mark.parametrize("event", ["line", "opcode"])
 def test_a_sum_is_taken_once_whatever_times_out(event):
     """Whoever tries again is given all of it, or refused, and never an empty sum."""
-    place, alive = 1, True
-    while alive:
+    for timed_out in each_place(error=TimeoutError, event=event):
         parts = ClipAccumulator((2,), 1.0).add(np.full((3, 2), 0.5))
-        alive = at_line(parts.take, place, error=TimeoutError, event=event)
-        if alive:
+        if timed_out(parts.take):
             try:
                 assert parts.take().private.batch_size == 3
             except RuntimeError:
                 parts.discard()
-        place += 1
 
 
 # --- twice
 
 
-def test_interrupted_twice_a_step_mixes_nothing(monkeypatch):
-    optimizer = Run(sampled=False).optimizer
-    optimizer.accumulate(rows(3))
+@pytest.mark.parametrize(("released", "where"), [(0, "_ledger.record"), (1, "_trained.update")])
+def test_interrupted_twice_a_step_mixes_nothing_and_stays_recorded(monkeypatch, released, where):
+    run = Run(sampled=False)
+    optimizer = run.optimizer.accumulate(rows(3))
+    part, name = where.split(".")
     with monkeypatch.context() as patch:
-        patch.setattr(optimizer._ledger, "record", interrupts)
+        patch.setattr(getattr(optimizer, part), name, interrupts)
         patch.setattr(optimizer._sum.parts, "discard", interrupts)
         with pytest.raises(KeyboardInterrupt):
             optimizer.step(rows(2))
     optimizer.step(rows(1))
     assert optimizer.private.batch_size == 1
+    assert run.recorded == run.released.total() == 1 + released
 
 
 def test_interrupted_twice_a_part_spoils_the_batch(monkeypatch):
@@ -262,10 +261,9 @@ def test_interrupted_twice_a_part_spoils_the_batch(monkeypatch):
 
 def test_every_line_of_a_discard_may_be_interrupted():
     """Sums and counts are of the same rows, or nothing is taken."""
-    count, alive = 1, True
-    while alive:
+    for interrupted in each_place(least=2):
         parts = ClipAccumulator((2,), 1.0).add(rows(3))
-        alive = at_line(parts.discard, count)
+        interrupted(parts.discard)
         try:
             clipped = parts.add(rows(1)).take()
         except RuntimeError:
@@ -273,8 +271,6 @@ def test_every_line_of_a_discard_may_be_interrupted():
         else:
             size = clipped.private.batch_size
             assert np.allclose(clipped.sum, size * np.sqrt(0.5), rtol=0.02)
-        count += 1
-    assert count > 3
 
 
 # --- at random
@@ -336,7 +332,8 @@ def forks(tries, seed):
 
 
 def in_the_child(run):
-    signal_after(30)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(30)  # ends a child that waits
     answers = 0
     for act in (lambda: run.optimizer.step(rows(1)), lambda: run.optimizer.accumulate(rows(1))):
         try:
@@ -346,13 +343,6 @@ def in_the_child(run):
     other = Run()
     other.optimizer.step(rows(other.drawn()))
     os._exit(2 * answers + (other.recorded == 1))
-
-
-def signal_after(seconds):
-    import signal
-
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(seconds)  # ends a child that waits
 
 
 KINDS = ["line", "signal", "two signals", "thread"]
@@ -434,16 +424,13 @@ def rest_of(sampler, batches):
 @pytest.mark.parametrize("event", ["line", "opcode"])
 @pytest.mark.parametrize("before", [0, EACH, *slow(1, EACH - 1)])
 def test_every_place_of_a_draw_may_be_interrupted(name, event, before):
-    place, alive = 1, True
-    while alive:
+    for interrupted in each_place(event=event):
         sampler, batches = MAKERS[name](), {}
         for number in range(1, before + 1):
             batches[number] = sampler.sample()
-        alive = at_line(sampler.sample, place, event=event)
+        interrupted(sampler.sample)
         rest_of(sampler, batches)
         check_batches(name, batches)
-        place += 1
-    assert place > 5
 
 
 def planned(sampling):
@@ -463,20 +450,16 @@ def train(optimizer, sampler, steps, batches):
 @pytest.mark.parametrize("before", [EACH, *slow(0)])
 def test_an_interrupted_draw_is_discarded_and_every_epoch_is_recorded(sampling, event, before):
     """As the documentation has it: discard, and draw the next batch."""
-    place, alive = 1, True
-    while alive:
+    for interrupted in each_place(1 if event == "line" else 3, event=event):
         plan = planned(sampling)
         sampler, batches = plan.sampler(), {}
         optimizer = DPSGD(np.zeros(1), plan, SGD(0.1), sampler=sampler)
-
         train(optimizer, sampler, before, batches)
-        alive = at_line(sampler.sample, place, event=event)
+        interrupted(sampler.sample)
         optimizer.discard()
         train(optimizer, sampler, EACH * EPOCHS - sampler.drawn, batches)
         check_batches(sampling.replace("_", " "), batches)
         assert sum(count for _, count in optimizer.accountant.mechanisms) == EPOCHS
-        place += 1 if event == "line" else 3
-    assert place > 5
 
 
 def storm_of_draws(tries, seed, records):
@@ -561,39 +544,46 @@ def test_a_fork_does_not_go_on_with_the_bins():
     rest_of(sampler, {})
 
 
-def test_a_state_in_an_epoch_is_loaded_once():
-    first, second, third = (BallsInBinsSampler(N, EACH) for _ in range(3))
-    batches = {1: first.sample()}
+RUNS = {
+    "sampler": (partial(BallsInBinsSampler, N, EACH), "drawn", lambda one: one.sample()),
+    "stream": (lambda: BandedToeplitz.optimal(9, 4).noise(4), "step", next),
+    "optimiser": (lambda: DPSGD(np.zeros(2), PLAN, SGD(0.1)), "steps", lambda one: one.step()),
+}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_state_is_loaded_once(kind):
+    make, done, go_on = RUNS[kind]
+    first, second, third = make(), make(), make()
+    go_on(first)
     older = first.state_dict(secrets=True)
-    batches[2] = first.sample()
+    go_on(first)
+    words = "state must be loaded once and be the last of its run, got number"
+    for one in (first, second):
+        with pytest.raises(ValueError, match=f"{words} 1 after 2 |hold at least 2 releases, got 1"):
+            one.load_state_dict(older)
     state = first.state_dict(secrets=True)
-    with pytest.raises(ValueError, match="state must be loaded once and be the last of its run"):
-        second.load_state_dict(older)
-    assert second.drawn == 0
-    second.load_state_dict(state)
-    second.load_state_dict(state)  # again, after an interruption say
-    for sampler in (third, first):
-        with pytest.raises(ValueError, match="state must be loaded once"):
-            sampler.load_state_dict(state)
-    with pytest.raises(RuntimeError, match="another has taken over"):
-        first.sample()
-    rest_of(second, batches)
-    check_batches("balls in bins", batches)
-    third.load_state_dict(second.state_dict())  # between epochs there is nothing to be used again
+    for _ in range(2):  # again, after an interruption say
+        second.load_state_dict(state)
+    for one in (third, first):
+        with pytest.raises(ValueError, match=words):
+            one.load_state_dict(state)
+    with pytest.raises(RuntimeError, match=r"another has taken over|where its state was loaded"):
+        go_on(first)
+    go_on(second)
+    assert [getattr(one, done) for one in (first, second, third)] == [2, 3, 0]
 
 
 @pytest.mark.parametrize("event", ["line", "opcode"])
 def test_every_place_of_a_load_may_be_interrupted(event):
-    place, alive = 1, True
-    while alive:
+    for interrupted in each_place(1 if event == "line" else 7, event=event):
         one, two, batches = BallsInBinsSampler(N, EACH), BallsInBinsSampler(N, EACH), {}
         batches[1] = one.sample()
         state = one.state_dict(secrets=True)
-        alive = at_line(partial(two.load_state_dict, state), place, event=event)
+        interrupted(partial(two.load_state_dict, state))
         two.load_state_dict(state)
         rest_of(two, batches)
         check_batches("balls in bins", batches)
-        place += 1 if event == "line" else 7
 
 
 # --- what a state without secrets holds

@@ -11,7 +11,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from interruptions import at_line, in_threads
+from interruptions import each_place, in_threads
+from sampled_runs import most
 
 from renyi import BudgetExceededError, PLDAccountant, RDPAccountant
 from renyi.matrix import BandedToeplitz
@@ -46,10 +47,6 @@ def plain(**settings):
 
 def rows(count):
     return np.ones((count, 2))
-
-
-def interrupts(*args, **kwargs):
-    raise KeyboardInterrupt
 
 
 # --- one draw, one step
@@ -98,27 +95,6 @@ def test_nobody_chooses_among_draws(before):
     sampler.sample()
     with pytest.raises(RuntimeError, match="discard must be called first: batches drawn after"):
         optimizer.step()
-
-
-def test_a_step_has_the_rows_of_its_draw_and_does_not_say_how_many():
-    optimizer, sampler = made()
-    drawn = len(sampler.sample())
-    assert drawn
-    for count, word in ((drawn - 1, "fewer"), (drawn + 1, "more")):
-        with pytest.raises(ValueError, match=f"last, got {word}: take gradients of x"):
-            optimizer.step(rows(count))
-    optimizer.step(rows(drawn))
-
-
-def test_interrupted_twice_a_step_stays_recorded(monkeypatch):
-    optimizer = plain()
-    with monkeypatch.context() as patch:
-        patch.setattr(optimizer._trained, "update", interrupts)
-        patch.setattr(optimizer._sum.parts, "discard", interrupts)
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.step(rows(2))
-    optimizer.step(rows(2))
-    assert optimizer.accountant.mechanisms == ((optimizer.plan.step_mechanism, 2),)
 
 
 @pytest.mark.parametrize(
@@ -190,24 +166,6 @@ def test_a_fork_is_no_second_optimiser(raw):
     optimizer.step(rows(4))
 
 
-def test_a_state_is_loaded_once():
-    optimizer = plain()
-    optimizer.step(rows(4))
-    state = optimizer.state_dict(secrets=True)
-    first, second = plain(), plain()
-    first.load_state_dict(state)
-    with pytest.raises(ValueError, match="state must be loaded once and be the last of its run"):
-        second.load_state_dict(state)
-    assert second.accountant.mechanisms == ()
-    assert second.steps == 0
-    with pytest.raises(RuntimeError, match="DPSGD must go on where its state was loaded last"):
-        optimizer.step(rows(4))
-    second.load_state_dict(state, branch=True)
-    for branch in (first, second):
-        branch.step(rows(4))
-        assert branch.accountant.mechanisms[0][1] == 2
-
-
 def test_a_state_from_which_the_run_has_gone_on_is_a_branch():
     plan = TrainingPlan(
         100, 25, steps=8, noise_multiplier=1.0, sampling="shuffled", adjacency="zero_out"
@@ -247,27 +205,6 @@ def test_a_shallow_copy_is_the_same_optimiser():
 # --- availability
 
 
-def test_an_interruption_after_a_norm_has_moved_wedges_nothing(monkeypatch):
-    norm = QuantileClipNorm(1.0, expected_batch_size=4, count_noise=5.0)
-    optimizer = plain(clip_norm=norm)
-    with monkeypatch.context() as patch:
-        move = norm.update
-
-        def then_interrupts(count):
-            move(count)
-            raise KeyboardInterrupt
-
-        patch.setattr(norm, "update", then_interrupts)
-        with pytest.raises(KeyboardInterrupt):
-            optimizer.step(rows(4))
-    assert norm.value != 1.0
-    assert optimizer.max_grad_norm == norm.value
-    for _ in range(3):
-        optimizer.accumulate(rows(2)).step(rows(2))
-    assert optimizer.steps == 3
-    assert optimizer.accountant.mechanisms[0][1] == 4
-
-
 def test_no_interruption_leaves_an_optimiser_locked():
     alone = threads.OneAtATime("a test")
 
@@ -275,16 +212,14 @@ def test_no_interruption_leaves_an_optimiser_locked():
         with alone:
             pass
 
-    count = 1
-    while at_line(use, count):
+    for interrupted in each_place():
+        interrupted(use)
         seen = []
         with alone:
             worker = threading.Thread(target=lambda seen=seen: refused(alone, seen))
             worker.start()
             worker.join()
         assert seen == [True]
-        count += 1
-    assert count > 5
 
 
 def test_a_thread_that_has_ended_locks_nothing():
@@ -373,10 +308,7 @@ def noisier(noise_multiplier):
 
 
 def most_steps(kind, step):
-    count = 0
-    while kind().compose(step, count + 1).get_epsilon(BUDGET[1]) <= BUDGET[0]:
-        count += 1
-    return count
+    return most(lambda n: kind().compose(step, n).get_epsilon(BUDGET[1]) <= BUDGET[0])
 
 
 @pytest.mark.parametrize("kind", [PLDAccountant, RDPAccountant])

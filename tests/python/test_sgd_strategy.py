@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from each import refused
 
 from renyi import (
     Composed,
@@ -14,6 +15,7 @@ from renyi import (
 )
 from renyi.matrix import (
     BLT,
+    BandedInverse,
     BandedToeplitz,
     CyclicPoisson,
     FixedEpochs,
@@ -29,24 +31,16 @@ DATA = np.random.default_rng(1).normal([2.0, -1.0], 0.1, (600, 2))
 
 
 def plan_of(strategy, **settings):
-    defaults = {
-        "noise_multiplier": 4.0,
-        "steps": strategy.steps,
-        "sampling": "fixed_order",
-        "adjacency": "zero_out",
-        "max_grad_norm": 3.0,
-        "strategy": strategy,
-    }
-    return TrainingPlan(600, 30, **{**defaults, **settings})
+    usual = {"noise_multiplier": 4.0, "steps": strategy.steps, "max_grad_norm": 3.0}
+    usual |= {"sampling": "fixed_order", "adjacency": "zero_out", "strategy": strategy}
+    return TrainingPlan(600, 30, **{**usual, **settings})
 
 
-def train(plan, *, generator=None, after=None):
+def train(plan, *, generator=None):
     w, sampler = np.zeros(2), plan.sampler()
     optimizer = DPSGD(w, plan, SGD(0.3), sampler=sampler, generator=generator)
     for batch in sampler:
         optimizer.step(w - DATA[batch])
-        if after is not None:
-            after(optimizer)
     return w, optimizer
 
 
@@ -175,13 +169,8 @@ def test_steps_of_a_record_are_apart(most):
 
 def test_calibration_finds_the_noise_of_z():
     strategy = BandedToeplitz.optimal(60, 20)
-    settings = {
-        "population": 600,
-        "batch_size": 30,
-        "steps": 60,
-        "sampling": "fixed_order",
-        "adjacency": "zero_out",
-    }
+    settings = {"population": 600, "batch_size": 30, "steps": 60}
+    settings |= {"sampling": "fixed_order", "adjacency": "zero_out"}
     correlated = TrainingPlan.calibrated(1.0, 1e-5, strategy=strategy, **settings)
     independent = TrainingPlan.calibrated(1.0, 1e-5, **settings)
     assert correlated.get_epsilon(1e-5) <= 1.0
@@ -189,24 +178,32 @@ def test_calibration_finds_the_noise_of_z():
     assert ratio == pytest.approx(strategy.column_norm, rel=2e-4)
 
 
-def test_a_state_goes_on_where_it_was():
-    plan = plan_of(BLT.optimal(40, 2, participation=FixedEpochs(20)))
-    states = []
+@pytest.mark.parametrize("sampling", ["fixed_order", "balls_in_bins"])
+@pytest.mark.parametrize("strategy", [BandedInverse.root(40, 4), BLT(40, [0.9], [0.3])], ids=repr)
+def test_a_state_goes_on_where_it_was(sampling, strategy):
+    plan = plan_of(strategy, sampling=sampling)
 
-    def save(optimizer):
-        if optimizer.steps in (7, 25):
-            states.append(optimizer.state_dict(secrets=True))
+    def started(seed):
+        w, source = np.zeros(2), SecureGenerator(insecure_reproducible=seed)
+        sampler = plan.sampler(generator=source)
+        return w, sampler, DPSGD(w, plan, SGD(0.3), sampler=sampler, generator=source)
 
-    expected, _ = train(plan, generator=SecureGenerator(insecure_reproducible=1), after=save)
-    for state in states:
-        w, sampler = np.zeros(2), plan.sampler()
-        source = SecureGenerator(insecure_reproducible=9)
-        optimizer = DPSGD(w, plan, SGD(0.3), sampler=sampler, generator=source)
-        optimizer.load_state_dict(state, branch=True)
-        for batch in sampler:
-            optimizer.step(w - DATA[batch])
-        assert np.array_equal(w, expected)
-        assert optimizer.get_epsilon(1e-5) == plan.get_epsilon(1e-5)
+    def trained(w, sampler, optimizer, steps):
+        while optimizer.steps < steps:
+            optimizer.step(w - DATA[sampler.sample()])
+        return w
+
+    expected = trained(*started(1), 40)
+    for stop in (7, 25):
+        first, second = started(1), started(9)
+        trained(*first, stop)
+        state = first[2].state_dict(secrets=True)
+        public = {name: entry for name, entry in state.items() if name != "secrets"}
+        with pytest.raises(ValueError, match="secrets"):
+            second[2].load_state_dict(public)
+        second[2].load_state_dict(state)
+        assert np.array_equal(trained(*second, 40), expected)
+        assert second[2].get_epsilon(1e-5) == plan.get_epsilon(1e-5)
 
 
 def test_secrets_of_another_form_are_refused():
@@ -223,12 +220,18 @@ def test_secrets_of_another_form_are_refused():
         assert other.steps == 0
 
 
-def test_past_the_last_step_a_run_is_refused():
-    plan = plan_of(BLT.optimal(20, 2))
+@pytest.mark.parametrize("sampling", ["fixed_order", "min_separation", "balls_in_bins"])
+def test_the_participation_is_enforced(sampling):
+    """No sampler is not enough, and there is no step past the last."""
+    apart = {"separation": 10} if sampling == "min_separation" else {}
+    plan = plan_of(BandedInverse.root(20, 3), sampling=sampling, **apart)
+    with pytest.raises((TypeError, ValueError), match="sampler must be"):
+        DPSGD(np.zeros(2), plan, SGD(0.3))
     w, optimizer = train(plan)
     sampler = optimizer._ledger._sampler
+    sampler.steps = 40
     batch = sampler.sample()
-    with pytest.raises(RuntimeError, match="run must end after the 20 steps"):
+    with pytest.raises(RuntimeError, match=r"run must end after the 20 steps|more than"):
         optimizer.step(w - DATA[batch])
     assert optimizer.steps == 20
 
@@ -262,25 +265,22 @@ def test_several_arrays_and_groups():
     assert optimizer.steps == 20
 
 
-@pytest.mark.parametrize(
-    ("words", "settings"),
-    [
-        ("sampling must be one of .*'min_separation'", {"sampling": "shuffled"}),
-        (
-            "sampling must be one of .*'min_separation'",
-            {"sampling": "poisson", "adjacency": "add_remove"},
-        ),
-        ("strategy must be of 30 steps", {"steps": 30}),
-        ("adjacency must be 'replace_one' or 'zero_out'", {"adjacency": "add_remove"}),
-        ("noise_schedule must be None", {"noise_schedule": Schedule([1, 10], [1.0, 2.0])}),
-        ("clip_schedule must be None", {"clip_schedule": Schedule([1, 10], [1.0, 2.0])}),
-        ("steps of a record share rows", {"sampling": "cyclic_poisson", "cycle_length": 10}),
-        ("grid_spacing must be None", {"grid_spacing": 2.0**-10, "dimension": 2}),
-    ],
+CYCLIC, CHANGING = {"cycle_length": 10}, Schedule([1, 10], [1.0, 2.0])
+REFUSED = {
+    ValueError: [
+        ({"sampling": "shuffled"}, "sampling must be one of .*'min_separation'"),
+        ({"sampling": "poisson", "adjacency": "add_remove"}, "sampling must be one of .*'min_"),
+        ({"steps": 30}, "strategy must be of 30 steps"),
+        ({"adjacency": "add_remove"}, "adjacency must be 'replace_one' or 'zero_out'"),
+        ({"noise_schedule": CHANGING}, "noise_schedule must be None"),
+        ({"clip_schedule": CHANGING}, "clip_schedule must be None"),
+        ({"sampling": "cyclic_poisson", **CYCLIC}, "steps of a record share rows"),
+        ({"grid_spacing": 2.0**-10, "dimension": 2}, "grid_spacing must be None"),
+    ]
+}
+test_what_does_not_go_with_a_strategy = refused(
+    REFUSED, lambda settings: plan_of(BLT.optimal(20, 2), **settings)
 )
-def test_what_does_not_go_with_a_strategy(words, settings):
-    with pytest.raises(ValueError, match=words):
-        plan_of(BLT.optimal(20, 2), **settings)
 
 
 def test_what_an_optimiser_needs():
