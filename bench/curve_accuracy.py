@@ -27,8 +27,8 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "reference"), str(ROOT / "bench")]
 from accuracy import machine, markdown  # noqa: E402
+from curve_tables import Point, load  # noqa: E402
 from guarded import MEMORY, answers  # noqa: E402
-from make_curve import Point, load  # noqa: E402
 
 OUTPUT = ROOT / "bench" / "results" / "curve_accuracy.md"
 SECONDS = 20
@@ -126,14 +126,14 @@ def peer_rows(points: Sequence[Point]) -> Iterator[list[str]]:
 
 
 def report(options: argparse.Namespace) -> Iterator[str]:
-    points = load()
+    points = load("curve")
     yield "# Accuracy of the privacy curve\n"
     command = " ".join(["python bench/curve_accuracy.py", *sys.argv[1:]])
     yield machine(command, {"q": np.empty(len(points))}) + "\n"
     yield (
         "Random compositions: sampling rate 1e-4 to 0.5, noise multiplier 0.5 to 10, 1 to 1e6 "
         "steps, many of them with 1, 2, 3, 5, 10 or 50; delta from 1 to 1e-290; both directions. "
-        "Mixed: two to five kinds of step. Extreme and listed: tests/reference/make_curve.py. "
+        "Mixed: two to five kinds of step. Extreme and listed: tests/reference/curve_tables.py. "
         "Relative errors of delta against multi-precision contour integrals.\n"
     )
     if not options.peers_only:
