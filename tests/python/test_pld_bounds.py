@@ -12,6 +12,7 @@ import pytest
 from each import slow
 from pair_reference import (
     Part,
+    assert_encloses,
     delta_bounds,
     gaussian,
     gaussian_delta,
@@ -30,13 +31,6 @@ from renyi.pairs import (
     DominatingPair,
     MechanismPair,
 )
-
-
-def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float | None) -> None:
-    lower, upper = bounds
-    assert mp.mpf(lower) <= exact <= mp.mpf(upper)
-    if rtol is not None:
-        assert upper - lower <= rtol * upper
 
 
 @pytest.mark.parametrize("direction", ["remove", "add"])
