@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "baseline.hpp"
 #include "check.hpp"
-#include "line_baseline.hpp"
 #include "random.hpp"
 #include "renyi/curve/contour_sum.hpp"
 #include "renyi/fp/certified.hpp"
