@@ -1,6 +1,6 @@
 // The kernels of the quadrature a second time: for the baseline instruction set only, without vectorisation (see
 // CMakeLists.txt), in a namespace of their own.
-#include "kernels_baseline.hpp"
+#include "baseline.hpp"
 
 #include "renyi/fp/multiversion.hpp"
 

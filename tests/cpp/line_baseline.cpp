@@ -1,6 +1,6 @@
 // The kernels of a line of the transform a second time: for the baseline instruction set only, without vectorisation
 // (see CMakeLists.txt), in a namespace of their own.
-#include "line_baseline.hpp"
+#include "baseline.hpp"
 
 #include "renyi/fp/multiversion.hpp"
 

@@ -1,6 +1,6 @@
 // The noise kernels a second time: for the baseline instruction set only, without vectorisation (see CMakeLists.txt),
 // in a namespace of their own.
-#include "noise_baseline.hpp"
+#include "baseline.hpp"
 
 #include "renyi/fp/multiversion.hpp"
 

@@ -1,5 +1,5 @@
-// The loops over tiles a second time, see row_kernels_baseline.hpp and CMakeLists.txt, in a namespace of their own.
-#include "row_kernels_baseline.hpp"
+// The loops over tiles a second time, see baseline.hpp and CMakeLists.txt, in a namespace of their own.
+#include "baseline.hpp"
 
 #include "renyi/fp/multiversion.hpp"
 

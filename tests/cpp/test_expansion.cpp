@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "baseline.hpp"
 #include "check.hpp"
 #include "random.hpp"
-#include "kernels_baseline.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/loss/sampled_gaussian_expansion.hpp"
 

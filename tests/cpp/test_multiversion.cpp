@@ -11,8 +11,8 @@
 #include <random>
 #include <vector>
 
+#include "baseline.hpp"
 #include "check.hpp"
-#include "kernels_baseline.hpp"
 #include "renyi/fp/environment.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"

@@ -10,8 +10,8 @@
 #include <numbers>
 #include <vector>
 
+#include "baseline.hpp"
 #include "check.hpp"
-#include "noise_baseline.hpp"
 #include "renyi/sgd/rounded_noise.hpp"
 
 using namespace renyi;

@@ -6,10 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "baseline.hpp"
 #include "check.hpp"
 #include "random.hpp"
 #include "renyi/sgd/rows.hpp"
-#include "row_kernels_baseline.hpp"
 
 using namespace renyi;
 

@@ -28,6 +28,12 @@ def bounds(pair: Pair, epsilon: float, uses: int = 1) -> tuple[float, float]:
     return LossComposition([(pair, uses)], 1e-7, 2**20).delta_bounds(epsilon)
 
 
+def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float | None) -> None:
+    lower, upper = bounds
+    assert mp.mpf(lower) <= exact <= mp.mpf(upper)
+    assert rtol is None or upper - lower <= rtol * upper + 1e-300
+
+
 def gaussian(mu: float) -> MechanismPair:
     return MechanismPair(Gaussian(1.0 / mu))
 

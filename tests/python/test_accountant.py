@@ -14,14 +14,18 @@ from mpmath import mp, mpf
 from renyi import (
     ZCDP,
     Composed,
+    Exponential,
     Gaussian,
+    Gumbel,
     Laplace,
     PoissonSampled,
+    PrivacyLoss,
     RandomizedResponse,
     RDPAccountant,
     RDPCurve,
     reference,
 )
+from renyi.pairs import MechanismPair, MixedPair
 
 CONVERSIONS = ["optimal", "balle", "asoodeh", "mironov"]
 
@@ -82,6 +86,7 @@ CLIFFS = [
     ([(0.001, 4.0, 10_000)], 1e-7),
     ([(1e-5, 2.0, 10)], 1e-9),
 ]
+RARE, STRONG = PoissonSampled(Gaussian(1.0), 0.01), MechanismPair(Gaussian(0.01))
 ASKED = [
     (
         sum((PoissonSampled(Gaussian(sigma), q) * count for q, sigma, count in steps), Composed()),
@@ -96,6 +101,15 @@ ASKED += [
     # two minima, one at the corner of order 3
     (RDPCurve([2.0, 3.0, 8.0, 300.0], [0.1, 0.2, 1.0, 40.0]) + ZCDP(0.02), 6e-3),
     (RDPCurve([2.5, 90.5, 300.0], [0.1, 0.2, 40.0]) + ZCDP(1e-4), 1e-3),
+    (Exponential(0.2) * 30, 1e-10),
+    (Gumbel(20.0) * 10, 1e-5),
+    (ZCDP(0.02) * 10 + Gumbel(20.0), 0.01),
+    (Laplace(2.0) * 3 + PoissonSampled(Laplace(0.5), 0.01) * 20 + RARE * 1000, 1e-5),
+    # curves that cross, and a rare part that rules from some order on
+    (PoissonSampled(ZCDP(0.5), 0.01) * 300, 1e-5),
+    (PoissonSampled(ZCDP(0.5), 0.01) * 30 + RARE * 100, 1e-5),
+    (PrivacyLoss(MixedPair((1e-130, 1e-6), (STRONG, MechanismPair(Gaussian(5.0))))), 1e-10),
+    (PrivacyLoss(MixedPair((1e-130, 1e-6), (STRONG, MechanismPair(Gaussian(5.0))))), 1e-5),
 ]
 LISTS = [1 + 10 ** np.linspace(-5, 5.9, 150), np.r_[2:65, 128:1025:128], 1 + np.arange(1, 640) / 10]
 

@@ -118,10 +118,6 @@ def test_unknown_attribute():
         _ = renyi.nonsense
 
 
-def test_dir_lists_the_public_names():
-    assert set(dir(renyi)) == {*renyi.__all__, "reference"}  # which needs mpmath
-
-
 # --- programs that embed the engine
 
 

@@ -130,7 +130,7 @@ def test_gaussian_mechanism_in_closed_form(epsilon, delta, steps):
 
 def stored_points():
     """Exact points of the curve of many equal steps."""
-    for point in importlib.import_module("make_curve").load():
+    for point in importlib.import_module("curve_tables").load("curve"):
         q, sigma, steps = point.steps[0]
         plain = len(point.steps) == 1 and point.direction == "remove"
         if plain and q >= 1e-4 and q * steps >= 30 and point.epsilon > 0 and 1e-290 < point.hi < 1:

@@ -6,15 +6,12 @@ import math
 import mpmath as mp
 import numpy as np
 import pytest
+from scheme_enumeration import delta as exact_delta
 
 from renyi import special
 from renyi.theory.composition import advanced_composition
 from renyi.theory.noise import gaussian_calibration
 from renyi.theory.subsampling import subsampled, subsampled_rdp
-
-
-def exact_delta(p, q, epsilon):
-    return np.maximum(p - math.exp(epsilon) * q, 0.0).sum()
 
 
 def renyi(p, q, order):
@@ -23,10 +20,7 @@ def renyi(p, q, order):
 
 def random_mechanism(rng, largest):
     """The law of an output for each number of ones in the sample."""
-    return [rng.dirichlet(np.full(4, 0.7)) + 1e-4 for _ in range(largest + 1)]
-
-
-def normalised(laws):
+    laws = [rng.dirichlet(np.full(4, 0.7)) + 1e-4 for _ in range(largest + 1)]
     return [law / law.sum() for law in laws]
 
 
@@ -43,43 +37,42 @@ def poisson(laws, data, rate):
     return found
 
 
-def neighbours(laws):
-    """Laws of samples that differ in one record: the number of ones differs by one."""
-    for a, b in itertools.pairwise(laws):
-        yield a, b
-        yield b, a
+def fixed_pairs(laws, size, population):
+    """Laws of samples of data with one 0 more or one 1 more."""
+    by_ones = [
+        fixed_size(laws, [1] * ones + [0] * (population - ones), size)
+        for ones in range(population + 1)
+    ]
+    return itertools.pairwise(by_ones)
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 5])
-def test_fixed_size_samples(size):
-    rng = np.random.default_rng(size)
-    population = 5
+def poisson_pairs(laws, rate, others):
+    """Laws of samples without a record and with it."""
+    for ones in range(others + 1):
+        data = [1] * ones + [0] * (others - ones)
+        yield poisson(laws, data, rate), poisson(laws, [*data, 1], rate)
+
+
+def worst(divergence, pairs, at):
+    return max(divergence(*both, at) for p, q in pairs for both in ((p, q), (q, p)))
+
+
+@pytest.mark.parametrize(
+    ("rate", "largest", "pairs"),
+    [
+        *((k / 5, k, lambda laws, k=k: fixed_pairs(laws, k, 5)) for k in (1, 2, 4, 5)),
+        *((r, 4, lambda laws, r=r: poisson_pairs(laws, r, 3)) for r in (0.05, 0.3, 0.9)),
+    ],
+)
+def test_samples_of_small_data(rate, largest, pairs):
+    rng = np.random.default_rng(largest)
     for _ in range(25):
-        laws = normalised(random_mechanism(rng, size))
+        laws = random_mechanism(rng, largest)
         for epsilon in (0.1, 0.6, 1.5):
-            delta = max(exact_delta(p, q, epsilon) for p, q in neighbours(laws))
-            found = subsampled(epsilon, delta, size / population)
-            for ones in range(population):
-                data = [1] * ones + [0] * (population - ones)
-                other = [1] * (ones + 1) + [0] * (population - ones - 1)
-                p, q = fixed_size(laws, data, size), fixed_size(laws, other, size)
-                worst = max(exact_delta(p, q, found.epsilon), exact_delta(q, p, found.epsilon))
-                assert worst <= found.delta + 1e-15
-
-
-@pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
-def test_poisson_samples(rate):
-    rng = np.random.default_rng(int(100 * rate))
-    for _ in range(25):
-        laws = normalised(random_mechanism(rng, 4))
-        for epsilon in (0.1, 0.6, 1.5):
-            delta = max(exact_delta(p, q, epsilon) for p, q in neighbours(laws))
+            # samples that differ in one record: the number of ones differs by one
+            delta = worst(exact_delta, itertools.pairwise(laws), epsilon)
             found = subsampled(epsilon, delta, rate)
-            for ones in range(4):
-                data = [1] * ones + [0] * (3 - ones)
-                p, q = poisson(laws, data, rate), poisson(laws, [*data, 1], rate)
-                worst = max(exact_delta(p, q, found.epsilon), exact_delta(q, p, found.epsilon))
-                assert worst <= found.delta + 1e-15
+            assert worst(exact_delta, pairs(laws), found.epsilon) <= found.delta + 1e-15
 
 
 @pytest.mark.parametrize("q", [1e-4, 0.05, 0.5])
@@ -166,20 +159,14 @@ def test_the_shorter_sum_of_the_text_is_not_implied():
 def test_convexity_bounds_the_divergence_of_samples(order):
     rng = np.random.default_rng(7)
     for _ in range(20):
-        laws = normalised(random_mechanism(rng, 3))
-        rdp = max(renyi(p, q, order) for p, q in neighbours(laws))
-        for size, population in ((1, 4), (3, 4)):
-            bound = subsampled_rdp(order, rdp, size / population)
-            for ones in range(population):
-                data = [1] * ones + [0] * (population - ones)
-                other = [1] * (ones + 1) + [0] * (population - ones - 1)
-                p, q = fixed_size(laws, data, size), fixed_size(laws, other, size)
-                assert max(renyi(p, q, order), renyi(q, p, order)) <= bound * (1 + 1e-12)
-        bound = subsampled_rdp(order, rdp, 0.3)
-        for ones in range(3):
-            data = [1] * ones + [0] * (2 - ones)
-            p, q = poisson(laws, data, 0.3), poisson(laws, [*data, 1], 0.3)
-            assert max(renyi(p, q, order), renyi(q, p, order)) <= bound * (1 + 1e-12)
+        laws = random_mechanism(rng, 3)
+        rdp = worst(renyi, itertools.pairwise(laws), order)
+        for rate, pairs in (
+            (1 / 4, fixed_pairs(laws, 1, 4)),
+            (3 / 4, fixed_pairs(laws, 3, 4)),
+            (0.3, poisson_pairs(laws, 0.3, 2)),
+        ):
+            assert worst(renyi, pairs, order) <= subsampled_rdp(order, rdp, rate) * (1 + 1e-12)
 
 
 def test_the_convexity_bound_is_linear_in_the_rate():

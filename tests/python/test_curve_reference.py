@@ -22,7 +22,7 @@ from renyi import Gaussian, PLDAccountant, PoissonSampled, reference, special
 from renyi._engine import SampledGaussianCurve
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "reference"))
-POINTS = importlib.import_module("make_curve").load()
+POINTS = importlib.import_module("curve_tables").load("curve")
 HI = np.array([point.hi for point in POINTS])
 LO = np.array([point.lo for point in POINTS])
 # Many steps, often taken: the transform decays fast and the promise is the strictest.
@@ -197,84 +197,73 @@ def units(lower, upper):
     return (upper - lower) / math.ulp(upper)
 
 
-def test_gaussian_delta_is_enclosed():
-    rng = random.Random(1)
-    for _ in range(80):
-        mu = 10 ** rng.uniform(-8, 4)
-        a = rng.uniform(-min(mu / 2, 8), 37)  # delta from 1 to 1e-300
-        epsilon = mu * a + mu * mu / 2
-        if rng.random() < 0.3:
-            mu, epsilon = min(mu, 10.0), -(10 ** rng.uniform(-8, math.log10(50)))
-        if epsilon > 1e4:
-            continue
-        lower, upper = encloses(
-            "gaussian_delta", (mu, epsilon), reference.gaussian_delta(mu, epsilon, DIGITS)
-        )
-        assert units(lower, upper) <= 2 or lower == 0.0
+def gaussian_points(rng):
+    mu = 10 ** rng.uniform(-8, 4)
+    a = rng.uniform(-min(mu / 2, 8), 37)  # delta from 1 to 1e-300
+    epsilon = mu * a + mu * mu / 2
+    if rng.random() < 0.3:
+        mu, epsilon = min(mu, 10.0), -(10 ** rng.uniform(-8, math.log10(50)))
+    if epsilon <= 1e4:
+        yield "gaussian_delta", (), (mu, epsilon)
 
 
-def sampled_points(count, seed):
-    rng = random.Random(seed)
-    while count:
-        q = rng.choice((10 ** rng.uniform(-12, 0), rng.random(), 1 - 10 ** rng.uniform(-12, -1)))
-        sigma = rng.choice((10 ** rng.uniform(-2, 6), 10 ** rng.uniform(-1, 1)))
-        level = (rng.uniform(-8, 36) + 0.5 / sigma) / sigma
-        side = rng.choice(("remove", "add"))
-        if rng.random() < 0.2:
-            epsilon = rng.uniform(-50, 0)
-        elif side == "add":
-            epsilon = -math.log1p(q * math.expm1(-max(level, -700.0)))
-        else:
-            epsilon = math.log1p(q * math.expm1(level)) if level < 700 else level + math.log(q)
-        if abs(epsilon) <= 1e4 and not (side == "add" and epsilon >= -math.log1p(-q)):
-            count -= 1
-            yield side, q, sigma, epsilon
+def inverse_points(rng):
+    delta = rng.choice((10 ** rng.uniform(-300, 0), rng.random()))
+    yield "gaussian_epsilon", (), (10 ** rng.uniform(-6, 1), delta)
+    yield "gaussian_mu", (), (10 ** rng.uniform(-6, 1.5), delta)
 
 
-def test_one_sampled_step_is_enclosed():
-    narrow = []
-    for side, q, sigma, epsilon in sampled_points(80, 2):
-        name = f"sampled_gaussian_delta_{side}"
-        exact = reference.sampled_gaussian_delta(q, sigma, epsilon, side, DIGITS)
-        lower, upper = encloses(name, (q, sigma, epsilon), exact)
-        if lower > 0.0:
-            narrow.append(units(lower, upper) <= 2)
-    assert np.mean(narrow) > 0.8
+def tradeoff_points(rng):
+    x = rng.uniform(-7, 36)
+    mu, alpha = max(x + rng.uniform(-7, 36), 1e-6), 0.5 * math.erfc(x / math.sqrt(2))
+    if alpha < 1.0:
+        yield "gaussian_tradeoff", (), (mu, alpha)
 
 
-def test_epsilon_and_mu_are_enclosed():
-    rng = random.Random(3)
-    for _ in range(4):
-        delta = rng.choice((10 ** rng.uniform(-300, 0), rng.random()))
-        mu, epsilon = 10 ** rng.uniform(-6, 1), 10 ** rng.uniform(-6, 1.5)
-        exact = reference.gaussian_epsilon(mu, delta, DIGITS)
-        assert units(*encloses("gaussian_epsilon", (mu, delta), exact)) <= 8
-        exact = reference.gaussian_mu(epsilon, delta, DIGITS)
-        assert units(*encloses("gaussian_mu", (epsilon, delta), exact)) <= 8
+def sampled_points(rng):
+    q = rng.choice((10 ** rng.uniform(-12, 0), rng.random(), 1 - 10 ** rng.uniform(-12, -1)))
+    sigma = rng.choice((10 ** rng.uniform(-2, 6), 10 ** rng.uniform(-1, 1)))
+    level = (rng.uniform(-8, 36) + 0.5 / sigma) / sigma
+    side = rng.choice(("remove", "add"))
+    if rng.random() < 0.2:
+        epsilon = rng.uniform(-50, 0)
+    elif side == "add":
+        epsilon = -math.log1p(q * math.expm1(-max(level, -700.0)))
+    else:
+        epsilon = math.log1p(q * math.expm1(level)) if level < 700 else level + math.log(q)
+    if abs(epsilon) <= 1e4 and not (side == "add" and epsilon >= -math.log1p(-q)):
+        yield "sampled_gaussian_delta", (side,), (q, sigma, epsilon)
 
 
-def test_epsilon_of_one_step_is_enclosed():
-    rng = random.Random(4)
-    for _ in range(15):
-        q, sigma = 10 ** rng.uniform(-6, 0), 10 ** rng.uniform(-1, 2)
-        delta = rng.choice((10 ** rng.uniform(-100, 0), rng.random(), q * rng.random()))
-        for side in ("remove", "add"):
-            name = f"sampled_gaussian_epsilon_{side}"
-            exact = reference.sampled_gaussian_epsilon(q, sigma, delta, side, DIGITS)
-            low, high = encloses(name, (q, sigma, delta), exact)
-            assert high - low <= 1e-9 * abs(high)
+def sampled_inverse_points(rng):
+    q, sigma = 10 ** rng.uniform(-6, 0), 10 ** rng.uniform(-1, 2)
+    delta = rng.choice((10 ** rng.uniform(-100, 0), rng.random(), q * rng.random()))
+    for side in ("remove", "add"):
+        yield "sampled_gaussian_epsilon", (side,), (q, sigma, delta)
+
+
+@pytest.mark.parametrize(
+    ("draw", "count", "most"),
+    [  # the width of a bracket in units of the last place
+        (gaussian_points, 80, 2),
+        (inverse_points, 4, 8),
+        (tradeoff_points, 5, 4),
+        (sampled_points, 90, 2),
+        (sampled_inverse_points, 15, 8),
+    ],
+)
+def test_closed_forms_are_enclosed(draw, count, most):
+    rng, narrow = random.Random(count), []
+    for family, side, point in (one for _ in range(count) for one in draw(rng)):
+        exact = getattr(reference, family)(*point, *side, DIGITS)
+        lower, upper = encloses("_".join((family, *side)), point, exact)
+        narrow.append(units(lower, upper) <= most or lower == 0.0)
+        if draw is sampled_inverse_points:
             # For `add` and a tiny delta the root sits next to the end of the losses.
-            assert units(low, high) <= 8 or (side == "add" and delta <= 1e-10)
-
-
-def test_tradeoff_is_enclosed():
-    rng = random.Random(5)
-    for _ in range(5):
-        x = rng.uniform(-7, 36)
-        mu, alpha = max(x + rng.uniform(-7, 36), 1e-6), 0.5 * math.erfc(x / math.sqrt(2))
-        if alpha < 1.0:
-            exact = reference.gaussian_tradeoff(mu, alpha, DIGITS)
-            assert units(*encloses("gaussian_tradeoff", (mu, alpha), exact)) <= 4
+            assert upper - lower <= 1e-9 * abs(upper)
+            assert narrow[-1] or (side == ("add",) and point[2] <= 1e-10)
+    assert np.mean(narrow) > 0.8
+    assert all(narrow) or draw in (sampled_points, sampled_inverse_points)
 
 
 def test_underflow_is_bounded_honestly():
@@ -339,7 +328,7 @@ def test_bounds_are_monotone():
 # Replaced records inside the bulk of few steps go through lattices, which take seconds.
 FEW = [
     point
-    for i, point in enumerate(importlib.import_module("make_few_steps").load())
+    for i, point in enumerate(importlib.import_module("curve_tables").load("few_steps"))
     if point.direction != "replace" or i % 6 == 0
 ]
 ULP = 2.0**-52

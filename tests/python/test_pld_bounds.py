@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -13,8 +12,8 @@ import pytest
 from each import slow
 from pair_reference import (
     Part,
+    assert_encloses,
     delta_bounds,
-    epsilon_bounds,
     gaussian,
     gaussian_delta,
     laplace,
@@ -29,18 +28,9 @@ from renyi.mechanisms import GaussianMixture, RandomizedResponse
 from renyi.pairs import (
     Composition,
     DensityPair,
-    DiscretePair,
     DominatingPair,
     MechanismPair,
-    ReversedPair,
 )
-
-
-def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float | None) -> None:
-    lower, upper = bounds
-    assert mp.mpf(lower) <= exact <= mp.mpf(upper)
-    if rtol is not None:
-        assert upper - lower <= rtol * upper
 
 
 @pytest.mark.parametrize("direction", ["remove", "add"])
@@ -106,50 +96,6 @@ def test_gaussian_compositions_in_closed_form(mus: tuple[float, ...], epsilon: f
             exact = gaussian_delta(total, epsilon)
         bounds = delta_bounds([(gaussian(mu), count) for mu in mus], epsilon)
         assert_encloses(bounds, exact, 1e-10)
-
-
-def enumerated(p: list[Fraction], q: list[Fraction], k: int, epsilon: float) -> mp.mpf:
-    with mp.workdps(50):
-        e, total = mp.exp(mp.mpf(epsilon)), mp.mpf(0)
-        for outcome in itertools.product(range(len(p)), repeat=k):
-            a = math.prod((p[i] for i in outcome), start=Fraction(1))
-            b = math.prod((q[i] for i in outcome), start=Fraction(1))
-            total += max(mp.mpf(a.numerator) / a.denominator - e * b.numerator / b.denominator, 0)
-        return total
-
-
-@pytest.mark.parametrize("epsilon", [-0.3, 0.0, 0.7, 2.5])
-def test_discrete_pairs_by_enumeration(epsilon: float) -> None:
-    p = [Fraction(n, 16) for n in (7, 3, 5, 1)]
-    q = [Fraction(n, 16) for n in (2, 4, 4, 6)]
-    pair = DiscretePair(tuple(map(float, p)), tuple(map(float, q)))
-    for k in (1, 4):
-        assert_encloses(
-            delta_bounds([(pair, k)], epsilon, rtol=1e-3), enumerated(p, q, k, epsilon), None
-        )
-    lower, upper = delta_bounds([(pair, 4)], epsilon, rtol=1e-3)
-    assert upper - lower <= 2e-3 * upper
-    ary = [Fraction(5, 8), Fraction(1, 8), Fraction(1, 8), Fraction(1, 8)]
-    moved = [ary[1], ary[0], *ary[2:]]
-    bounds = delta_bounds([(MechanismPair(RandomizedResponse(0.625, 4)), 4)], epsilon)
-    assert_encloses(bounds, enumerated(ary, moved, 4, epsilon), 1e-10)
-
-
-def test_outcomes_of_one_side_only() -> None:
-    p = [Fraction(1, 2), Fraction(3, 8), Fraction(1, 8), Fraction(0)]
-    q = [Fraction(1, 4), Fraction(1, 2), Fraction(0), Fraction(1, 4)]
-    pair = DiscretePair(tuple(map(float, p)), tuple(map(float, q)))
-    for epsilon in (0.0, 1.0, 50.0):
-        for k in (1, 3):
-            assert_encloses(
-                delta_bounds([(pair, k)], epsilon, rtol=1e-3), enumerated(p, q, k, epsilon), None
-            )
-            assert_encloses(
-                delta_bounds([(ReversedPair(pair), k)], epsilon, rtol=1e-3),
-                enumerated(q, p, k, epsilon),
-                None,
-            )
-    assert epsilon_bounds([(pair, 3)], 0.1) == (math.inf, math.inf)
 
 
 def laplace_delta(b: float, q: float, k: int, epsilon: float, direction: str) -> mp.mpf:

@@ -10,7 +10,15 @@ import mpmath as mp
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pair_reference import bounds, delta_bounds, epsilon_bounds, gaussian, laplace, sampled_pair
+from pair_reference import (
+    assert_encloses,
+    bounds,
+    delta_bounds,
+    epsilon_bounds,
+    gaussian,
+    laplace,
+    sampled_pair,
+)
 
 from renyi import PLDAccountant, PrivacyLoss
 from renyi._engine import LossComposition, Pair
@@ -29,12 +37,6 @@ from renyi.pairs import (
     ReversedPair,
     StudentTPair,
 )
-
-
-def assert_encloses(bounds: tuple[float, float], exact: mp.mpf, rtol: float) -> None:
-    lower, upper = bounds
-    assert mp.mpf(lower) <= exact <= mp.mpf(upper)
-    assert upper - lower <= rtol * upper + 1e-300
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 20.0, 300.0])

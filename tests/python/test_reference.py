@@ -92,14 +92,11 @@ def test_table_can_be_made_again():
     flint = pytest.importorskip("flint")
     ball = importlib.import_module("ball_log_a")
     table = make_log_a.load(TABLES / "log_a.npz")
-    points = make_log_a.chunk_points(-1)
+    points = make_log_a.points_of(table)
     for i in random.Random(2).sample(range(len(points)), 50):
         with flint.ctx.workprec(53):  # as it was made
             value = make_log_a.split(ball.log_a_ball(*points[i]))
-        # the points themselves may differ in the last bit where the libm differs
-        np.testing.assert_allclose(points[i], [table[k][i] for k in ("q", "sigma", "alpha")], 1e-14)
-        if all(points[i][j] == table[k][i] for j, k in enumerate(("q", "sigma", "alpha"))):
-            assert value == (table["hi"][i], table["lo"][i])
+        assert value == (table["hi"][i], table["lo"][i])
 
 
 @pytest.mark.parametrize("point", [(1e-3, 0.3, -2.5), *slow(((0.3, 20.0, 1000.5),))])

@@ -1,4 +1,4 @@
-"""The ufuncs behave as NumPy's own: broadcasting, casting, out=, where=, laziness, no warnings."""
+"""The ufuncs behave as NumPy's own: broadcasting, layouts, out=, laziness, no warnings."""
 
 import doctest
 import inspect
@@ -108,6 +108,7 @@ def test_module_lists_every_ufunc():
 
 
 def test_loops():
+    """What NumPy makes of other types, of where and of unsuitable outputs follows from these."""
     for f in ALL:
         expected = ["d" * f.nin + "->d"]
         if f is special.log_a:
@@ -160,36 +161,6 @@ def test_one_mechanism_many_orders_equals_one_by_one(f, count):
 
 
 @every
-def test_integers_and_narrow_floats_are_promoted(f):
-    exact = arguments(f)
-    if curve(f) is not None:
-        exact = tuple(a if a is Q else np.ceil(a) for a in exact)
-    for dtype in (np.float32, np.float16, np.int32, np.uint8, np.bool_):
-        inputs = [np.ones_like(a, dtype) if a is Q else a.astype(dtype) for a in exact]
-        value = f(*inputs)
-        assert value.dtype == np.float64
-        assert same(value, f(*(a.astype(np.float64) for a in inputs)))
-    assert f(*(a.tolist() for a in exact)).dtype == np.float64
-
-
-@every
-def test_wider_or_foreign_types_are_refused(f):
-    for dtype in (object, "U8", "M8[s]"):
-        with pytest.raises(TypeError):
-            f(
-                *(
-                    a.astype(dtype) if dtype != "M8[s]" else a.astype("i8").astype(dtype)
-                    for a in arguments(f)
-                )
-            )
-    if f is not special.log_a:
-        with pytest.raises(TypeError):
-            f(*arguments(f)[:-1], arguments(f)[-1] + 1j)
-    with pytest.raises(TypeError):
-        special.log_a(Q + 0j, SIGMA, ALPHA)
-
-
-@every
 def test_layouts(f):
     expected = f(*arguments(f))
     spread = []
@@ -235,20 +206,6 @@ def test_out(f):
     assert same(single, expected.astype(np.float32))
 
 
-@every
-def test_unsuitable_outputs_are_refused(f):
-    frozen = np.zeros(5)
-    frozen.flags.writeable = False
-    with pytest.raises(ValueError, match="read-only"):
-        f(*arguments(f), out=frozen)
-    with pytest.raises(ValueError, match=r"read-only|broadcast"):
-        f(*arguments(f), out=np.broadcast_to(np.zeros(1), 5))
-    with pytest.raises(ValueError, match="broadcast"):
-        f(*arguments(f), out=np.zeros(3))
-    with pytest.raises(TypeError):
-        f(*arguments(f), out=np.zeros(5, np.int64))
-
-
 def test_orders_overwritten_by_their_own_results():
     orders = np.linspace(1.0, 20.0, 1000)
     expected = special.log_a(0.1, 4.0, orders)
@@ -257,14 +214,6 @@ def test_orders_overwritten_by_their_own_results():
     assert same(buffer[1:], expected)
     special.log_a(0.1, 4.0, orders, out=orders)
     assert same(orders, expected)
-
-
-@every
-def test_where(f):
-    mask = np.array([True, False, True, True, False])
-    value = f(*arguments(f), where=mask, out=np.full(5, -1.0))
-    assert same(value[mask], f(*arguments(f))[mask])
-    assert same(value[~mask], [-1.0, -1.0])
 
 
 @every

@@ -1,11 +1,12 @@
 """Points and reference values of log A: the table of the tests and the large one of the sweep.
 
-    python tests/reference/make_log_a.py table      # 2,000 points, tests/reference/log_a.npz
+    python tests/reference/make_log_a.py table      # values of tests/reference/log_a.npz again
     python tests/reference/make_log_a.py sweep --count 100000 --out build/reference
 
 Every value is a ball of ``ball_log_a`` with relative radius <= 1e-40, stored as an unevaluated sum
-hi + lo of two doubles (relative rounding <= 2^-106). The arguments are doubles, taken as exact. The
-sweep is written in chunks of 5,000 points; a second run computes the missing chunks only.
+hi + lo of two doubles (relative rounding <= 2^-106). The arguments are doubles, taken as exact: of
+the table corners of the box, rates next to 1 and orders a step away from an integer, and random
+ones. The sweep is written in chunks of 5,000 points; a second run computes the missing chunks only.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import math
 import random
 import sys
+from collections.abc import Mapping
 from multiprocessing import Pool
 from pathlib import Path
 
@@ -47,38 +49,14 @@ def random_point(rng: random.Random) -> Point:
     return q, sigma, alpha
 
 
-def edge_points() -> list[Point]:
-    """Corners of the box, q next to 1, and orders a step away from an integer."""
-    near_one = 1 - 2.0**-53
-    orders = [
-        1 + 1e-8,
-        1.5,
-        2.0,
-        math.nextafter(2.0, 3.0),
-        3.0,
-        32.0,
-        999999.5,
-        1e6,
-        -1e-8,
-        -1.0,
-        -1e6,
-    ]
-    return [
-        (q, sigma, alpha)
-        for q in (1e-12, 1e-6, 0.01, 0.5, near_one, 1.0)
-        for sigma in (0.01, 0.5, 1.0, 1e3, 1e6)
-        for alpha in orders
-    ]
+def points_of(table: Mapping[str, np.ndarray]) -> list[Point]:
+    return list(zip(*(table[name].tolist() for name in ("q", "sigma", "alpha")), strict=True))
 
 
 def chunk_points(chunk: int) -> list[Point]:
-    """The points of one chunk; chunk -1 is the small table. The generator is the same in every
-    version of Python."""
+    """The points of one chunk. The generator is the same in every version of Python."""
     rng = random.Random(SEED + chunk)
-    if chunk >= 0:
-        return [random_point(rng) for _ in range(CHUNK)]
-    points = edge_points()
-    return points + [random_point(rng) for _ in range(2000 - len(points))]
+    return [random_point(rng) for _ in range(CHUNK)]
 
 
 def split(ball: object) -> tuple[float, float]:
@@ -87,13 +65,16 @@ def split(ball: object) -> tuple[float, float]:
     return hi, float(ball - hi)  # type: ignore[operator]
 
 
-def compute(chunk: int) -> tuple[int, dict[str, np.ndarray]]:
+def valued(points: list[Point]) -> dict[str, np.ndarray]:
+    """A table of these points."""
     from ball_log_a import log_a_ball  # needs python-flint; reading a table does not
 
-    points = chunk_points(chunk)
-    values = [split(log_a_ball(*point)) for point in points]
-    columns = np.array([(*p, *v) for p, v in zip(points, values, strict=True)]).T
-    return chunk, dict(zip(("q", "sigma", "alpha", "hi", "lo"), columns, strict=True))
+    columns = np.array([(*point, *split(log_a_ball(*point))) for point in points]).T
+    return dict(zip(("q", "sigma", "alpha", "hi", "lo"), columns, strict=True))
+
+
+def compute(chunk: int) -> tuple[int, dict[str, np.ndarray]]:
+    return chunk, valued(chunk_points(chunk))
 
 
 def load(path: Path) -> dict[str, np.ndarray]:
@@ -131,7 +112,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.what == "table":
-        np.savez_compressed(HERE / "log_a.npz", **compute(-1)[1])
+        table = HERE / "log_a.npz"
+        np.savez_compressed(table, **valued(points_of(load(table))))
     else:
         sweep(arguments.count, arguments.out, arguments.jobs)
 

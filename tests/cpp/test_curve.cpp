@@ -1,13 +1,37 @@
-// One epoch of random allocation: the other direction, other lines, and the atoms beside. Quadrature is in Python.
-#include "renyi/curve/allocation_curve.hpp"
-
+// A contour serves its neighbourhood, and counts that share its nodes. One epoch of random allocation: the other
+// direction, other lines, and the atoms beside. Stored points and quadratures are compared in Python.
 #include <cmath>
 
 #include "check.hpp"
+#include "renyi/curve/allocation_curve.hpp"
+#include "renyi/curve/privacy_curve.hpp"
 
 using namespace renyi;
 
 namespace {
+
+// Placed elsewhere it is wider, not wrong.
+void serves_its_neighbourhood() {
+    const SampledStep steps[] = {{0.01, 1.0, 10000}};
+    Contour contour(steps, {}, Direction::remove, kPlainEffort), there(steps, {}, Direction::remove, kPlainEffort);
+    CHECK(contour.place_for_epsilon(6.0));
+    CHECK(there.place_for_epsilon(6.5));
+    const Bracket near = contour.delta(6.5), exact = there.delta(6.5);
+    CHECK_THAT(near.lower, <=, exact.upper);
+    CHECK_THAT(near.upper, >=, exact.lower);
+}
+
+void counts_share_nodes() {
+    const SampledStep steps[] = {{0.01, 1.0, 10000}}, one[] = {{0.01, 1.0, 1.0}};
+    const double times[] = {9000.0, 9500.0, 10000.0}, delta = 1e-5;
+    Bracket after[3], whole;
+    curve_epsilon_after({}, one, SampledPair::remove, times, delta, after);
+    PrivacyCurve curve(steps, SampledPair::remove);
+    curve.epsilon({&delta, 1}, {}, &whole);
+    CHECK_THAT(after[2].lower, <=, whole.upper);
+    CHECK_THAT(after[2].upper, >=, whole.lower);
+    CHECK_THAT(curve.rough_delta(whole.upper), >=, delta * (1.0 - 1e-9));
+}
 
 // E[(S - x)_+] = E[(x - S)_+] - x, also far from 0, where one of them is next to nothing.
 void directions_agree(double sigma, double batches, double x) {
@@ -53,6 +77,8 @@ void atoms_lie_on_both_sides(double sigma, double batches) {
 }  // namespace
 
 int main() {
+    serves_its_neighbourhood();
+    counts_share_nodes();
     for (const double x : {-90.0, -3.0, 0.0, 5.0, 638.0, 40000.0}) directions_agree(1.0, 100.0, x);
     for (const double x : {-4.0, 1.0, 1e6}) directions_agree(0.5, 5.0, x);
     for (const double x : {0.3, 1.0, 1.9}) directions_agree(100.0, 1000.0, x);  // much noise: no ratio is large
