@@ -157,15 +157,6 @@ double composed_delta(const SortedSteps& c, SampledPair pair, double epsilon) no
     return sum * raised(30);
 }
 
-// Halves a positive bracket in the logarithm as long as that narrows the bracket.
-Bracket halved(Bracket b, auto is_above) noexcept {
-    for (int turn = 0; turn < kMostHalvings && b.upper > b.lower * (1.0 + 1e-6) && b.lower > 0.0; ++turn) {
-        const double middle = std::sqrt(b.lower) * std::sqrt(b.upper);
-        (is_above(middle) ? b.upper : b.lower) = middle;
-    }
-    return b;
-}
-
 // Chernoff's bound for groups: nodes serve tilts up to a farthest one, which grows while the best tilt lies next to it.
 double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, double epsilon) {
     double found = 1.0;
@@ -408,11 +399,13 @@ Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) n
     Bracket answer = quick_epsilon(c, direction, delta);
     if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_likely(c, delta));
     if (common_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
-    const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };
-    const auto enough = [&](double epsilon) { return common_upper(c, direction, epsilon) <= delta; };
-    answer.upper = halved({start(), answer.upper}, enough).upper;
-    const auto not_too_little = [&](double epsilon) { return !(plain_lower(c, direction, epsilon) >= delta); };
-    const double first = start(), found = halved({first, answer.upper}, not_too_little).lower;
+    const auto halved = [&](auto is_beyond) {
+        const double start = std::max(answer.lower, answer.upper * kSmallestPart);
+        return bisect_ratio(start, answer.upper, 1.0 + 1e-6, is_beyond, kMostHalvings);
+    };
+    answer.upper = halved([&](double epsilon) { return common_upper(c, direction, epsilon) <= delta; }).high;
+    const double first = std::max(answer.lower, answer.upper * kSmallestPart);
+    const double found = halved([&](double epsilon) { return !(plain_lower(c, direction, epsilon) >= delta); }).low;
     return {found > first ? found : answer.lower, answer.upper};
 }
 

@@ -7,6 +7,7 @@
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/lanes.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {
@@ -31,11 +32,22 @@ constexpr double kLittle = 18.0;                                  // nats, of de
 
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
 
-double curvature_with_kernel(double curvature, double t) noexcept {
-    return curvature + 1.0 / (t * t) + 1.0 / ((1.0 + t) * (1.0 + t));
+}  // namespace
+
+// The epsilon of which t is the saddle point of log M(t) - t eps - log t - log(1 + t), and the saddle-point formula.
+double InclusionLine::epsilon_of(const Moment& at, double t) noexcept { return at.mean - 1.0 / t - 1.0 / (1.0 + t); }
+
+double InclusionLine::log_estimate(const Moment& at, double t, double epsilon) noexcept {
+    const double curvature = at.curvature + 1.0 / (t * t) + 1.0 / ((1.0 + t) * (1.0 + t));
+    return at.value - t * epsilon - std::log(t) - std::log1p(t) - 0.5 * std::log(2.0 * std::numbers::pi * curvature);
 }
 
-}  // namespace
+// About the tilt from which on a property of the rough moment holds.
+double InclusionLine::tilt_where(auto has) const noexcept {
+    const auto at = [&](double t) { return has(rough_moment(t), t); };
+    const Interval around = bisect_ratio(1e-18, kFarthest, 1.001, at, kMostTurns);
+    return std::sqrt(around.low * around.high);
+}
 
 InclusionLine::InclusionLine(const SortedSteps& c, SampledPair pair)
     : gaussian_(c.gaussian), serves_(pair != SampledPair::add && !c.only_gaussian && !c.has_groups), pair_(pair) {
@@ -124,15 +136,9 @@ double InclusionLine::log_chernoff(const Bound& b, double epsilon) const noexcep
     return b.log_measure - spent + peak + 8.0 * kUnitRoundoff * size;
 }
 
-// The saddle point of log M(t) - t eps - log t - log(1 + t), moved out where it is so near 0 that aliases decay slowly.
+// The saddle point, moved out where it is so near 0 that aliases decay slowly.
 double InclusionLine::saddle(double epsilon) const noexcept {
-    double low = 1e-18, high = kFarthest;
-    for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
-        const double t = std::sqrt(low * high);
-        const double slope = rough_moment(t).mean - epsilon - 1.0 / t - 1.0 / (1.0 + t);
-        (slope < 0.0 ? low : high) = t;
-    }
-    const double t = std::sqrt(low * high);
+    const double t = tilt_where([&](const Moment& at, double t) { return !(epsilon_of(at, t) < epsilon); });
     const Moment at = rough_moment(t);
     const double farther = kLeastTilt / std::sqrt(at.curvature);
     if (!(farther > t)) return t;
@@ -142,17 +148,10 @@ double InclusionLine::saddle(double epsilon) const noexcept {
 
 // Estimates the epsilon of a delta by the saddle-point formula.
 double InclusionLine::guess(double delta) const noexcept {
-    const double goal = std::log(delta);
-    double low = 1e-18, high = kFarthest, epsilon = 0.0;
-    for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
-        const double t = std::sqrt(low * high);
-        const Moment at = rough_moment(t);
-        epsilon = at.mean - 1.0 / t - 1.0 / (1.0 + t);
-        const double found = at.value - t * epsilon - std::log(t) - std::log1p(t) -
-                             0.5 * std::log(2.0 * std::numbers::pi * curvature_with_kernel(at.curvature, t));
-        (found > goal ? low : high) = t;
-    }
-    return epsilon;
+    const double t = tilt_where([&](const Moment& at, double t) {
+        return !(log_estimate(at, t, epsilon_of(at, t)) > std::log(delta));
+    });
+    return epsilon_of(rough_moment(t), t);
 }
 
 // log of a bound of |M(z)|/M(t) for all Im z >= y.
@@ -180,8 +179,7 @@ bool InclusionLine::place(double epsilon, bool roughly) {
     }
     is_many_ = included > kMany && largest < kMostExponent;
     const Moment at = rough_moment(tilt_);
-    double goal = at.value - tilt_ * epsilon - std::log(tilt_) - std::log1p(tilt_) -
-                  0.5 * std::log(2.0 * std::numbers::pi * curvature_with_kernel(at.curvature, tilt_));
+    double goal = log_estimate(at, tilt_, epsilon);
     is_rough_ = true;
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         if (!place_line(epsilon, goal)) return false;

@@ -65,6 +65,9 @@ private:
     void find_overlaps();
     Moment moment(double t) const noexcept;
     double log_chernoff(const Bound& b, double epsilon) const noexcept;
+    static double epsilon_of(const Moment& at, double t) noexcept;
+    static double log_estimate(const Moment& at, double t, double epsilon) noexcept;
+    double tilt_where(auto has) const noexcept;
     double saddle(double epsilon) const noexcept;
     double guess(double delta) const noexcept;
     double log_tail(double y) const noexcept;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace renyi {
@@ -17,6 +18,15 @@ Interval bisect(double low, double high, double width, auto is_beyond, int halvi
     while (halvings-- > 0 && high - low > width) {
         const double middle = 0.5 * (low + high);
         if (!(low < middle && middle < high)) break;
+        (is_beyond(middle) ? high : low) = middle;
+    }
+    return {low, high};
+}
+
+// The same by geometric means, until high is at most `ratio` times low; 0 < low. The product of the ends may overflow.
+Interval bisect_ratio(double low, double high, double ratio, auto is_beyond, int halvings = 2200) noexcept {
+    while (halvings-- > 0 && low > 0.0 && high > ratio * low) {
+        const double middle = std::sqrt(low) * std::sqrt(high);
         (is_beyond(middle) ? high : low) = middle;
     }
     return {low, high};

@@ -27,8 +27,7 @@ class PrivacyProfile {
 public:
     // Any subset of the points gives a bound, so that rounding of slopes does no harm.
     explicit PrivacyProfile(std::vector<Corner> points) : corners_{{0.0, 1.0}} {
-        std::sort(points.begin(), points.end(),
-                  [](const Corner& a, const Corner& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+        std::sort(points.begin(), points.end());
         for (const Corner& point : points) {
             if (!(point.x < kInfinity) || !(point.y < corners_.back().y)) continue;
             if (point.x == 0.0) {
@@ -48,9 +47,7 @@ public:
                                             [](double x, const Corner& p) { return x < p.x; });
         if (right == corners_.end()) return {corners_.back().y, 0.0};
         const Corner &a = *(right - 1), &b = *right;
-        const double width = b.x - a.x;
-        const double chord = a.y * ((b.x - excess) / width) + b.y * ((excess - a.x) / width);
-        return {std::fmin(chord * (1.0 + 8.0 * kUnitRoundoff), a.y), slope_of(a, b)};
+        return {std::fmin(chord(a, b, excess) * (1.0 + 8.0 * kUnitRoundoff), a.y), slope_of(a, b)};
     }
 
 private:
