@@ -8,7 +8,6 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/lanes.hpp"
 #include "renyi/fp/search.hpp"
-#include "renyi/transform/measure_inversion.hpp"
 
 namespace renyi {
 
@@ -126,14 +125,6 @@ InclusionLine::Moment InclusionLine::moment(double t) const noexcept {
     m.error += 4.0 * kUnitRoundoff * (std::fabs(base) + std::fabs(m.value));
     m.absolute = (is_many_ ? m.value : m.absolute) + 2.0 * m.error + 1e-9;
     return m;
-}
-
-// The logarithm of Chernoff's bound, rounded up.
-double InclusionLine::log_chernoff(const Bound& b, double epsilon) const noexcept {
-    if (b.log_measure == -kInfinity) return b.log_measure;
-    const double spent = b.tilt * epsilon, peak = log_kernel_peak(b.tilt);
-    const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak);
-    return b.log_measure - spent + peak + 8.0 * kUnitRoundoff * size;
 }
 
 // The saddle point, moved out where it is so near 0 that aliases decay slowly.
@@ -389,23 +380,14 @@ void InclusionLine::sum_block(double first) {
 
 // Reads delta off the line; a rough line gives only the value and its slope.
 InclusionLine::Reading InclusionLine::read(double epsilon) const noexcept {
-    const double t = tilt_, y = static_cast<double>(nodes_.size()) * step_;
-    const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
-    const double exponent = at_.value - t * epsilon;
-    const LineFactor factor = line_factor(t, step_, 1.0);
-    const double scale = std::exp(exponent + factor.log);
-    const double value = scale * nodes.value, slope = nodes.slope / nodes.value;
+    const double t = tilt_, log_value = at_.value - t * epsilon;
+    const double log_error =
+        at_.error +
+        kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(log_value) + 4.0 * t * std::fabs(epsilon));
+    const auto [value, slope, error] = nodes_.read(centre_, epsilon, log_value, log_error, missed_, log_tail_);
     if (is_rough_) return {value, slope, value, value, 0.0};
-    const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
-    const double relative =
-        at_.error + factor.rounding +
-        kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
-    const double absolute =
-        scale * (nodes.error + missed_ * nodes.kernel + tail + relative * std::fabs(nodes.value)) * (1.0 + 1e-9);
-    const double period = 2.0 * std::numbers::pi / step_;
-    const auto alias = [&](const Bound& b) {
-        return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
-    };
+    const double absolute = error * (1.0 + 1e-9);
+    const auto alias = [&](const Bound& b) { return nodes_.alias(b.tilt, log_chernoff(b, epsilon)); };
     const double aliases = (alias(below_) + alias(above_)) * (1.0 + 1e-9);
     const double without = std::exp(log_chernoff(without_, epsilon)) * (1.0 + 1e-9);
     Bracket rest{-without, without};

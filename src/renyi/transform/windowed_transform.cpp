@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 
 // The hot loops; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation order: the same bits
@@ -134,13 +135,6 @@ namespace {
 
 void pad(std::vector<double>& a) { a.resize((a.size() + kLanes - 1) / kLanes * kLanes, 0.0); }
 
-double sum_of(const std::vector<double>& a) {
-    double sum[kLanes] = {};
-    for (std::size_t block = 0; block < a.size(); block += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += a[block + i];
-    return total(sum);
-}
-
 }  // namespace
 
 WindowedTransform::WindowedTransform(const WindowedNodes& nodes, double tilt, double mean, double step, double last)
@@ -180,10 +174,10 @@ void WindowedTransform::separate(const std::vector<double>& weight, const std::v
     }
     for (auto* a : {&still_weight, &still, &moving_weight_, &moving_}) pad(*a);
     additions_ = static_cast<double>((still.size() + moving_.size()) / kLanes) + 8.0;
-    still_mass_ = sum_of(still_weight);
-    moving_mass_ = sum_of(moving_weight_);
-    still_mean_ = windowed::first_moment(still_weight.data(), still.data(), still.size());
-    moving_mean_ = windowed::first_moment(moving_weight_.data(), moving_.data(), moving_.size());
+    still_mass_ = sum_plain(still_weight.data(), still.size() / kLanes);
+    moving_mass_ = sum_plain(moving_weight_.data(), moving_.size() / kLanes);
+    still_mean_ = sum_products(still_weight.data(), still.data(), still.size() / kLanes);
+    moving_mean_ = sum_products(moving_weight_.data(), moving_.data(), moving_.size() / kLanes);
     unit_ = std::ldexp(1.0, std::ilogb(last));  // losses may be so large that their powers overflow
     windowed::sum_moments(still_weight.data(), still.data(), still.size(), unit_, moments_);
 }
@@ -324,15 +318,6 @@ double add_decay(LossShape shape, const double* weight, const double* above, con
     if (shape == LossShape::two_sided)
         return add_decay<LossShape::two_sided>(weight, above, below, argument, n, at, steps, count);
     return add_decay<LossShape::one_sided>(weight, above, below, argument, n, at, steps, count);
-}
-
-// p = odds/(1 + odds), log odds = start + c x.
-RENYI_MULTIVERSION
-void find_posteriors(const double* x, std::size_t n, double start, double c, double* posterior) noexcept {
-    for (std::size_t i = 0; i < n; ++i) {
-        const double e = -(start + c * x[i]);
-        posterior[i] = 1.0 / (1.0 + lane_exp(e < 700.0 ? e : 700.0));
-    }
 }
 
 RENYI_MULTIVERSION
