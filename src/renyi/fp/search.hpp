@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 namespace renyi {
 
@@ -88,6 +89,22 @@ Least golden_section(double low, double high, double tolerance, auto function) n
         }
     }
     return at_right < at_left ? Least{right, at_right} : Least{left, at_left};
+}
+
+// Goes from `start` by the first factor as long as the value falls and the place lies in [low, high], at most `steps`
+// times; by the second factor where the first one does not help at once.
+Least descend(double start, double first, double second, double low, double high, int steps, auto function) noexcept {
+    Least best{start, function(start)};
+    for (const double factor : {first, second}) {
+        double next = start * factor;
+        for (int step = 0; step < steps && next >= low && next <= high; ++step, next *= factor) {
+            const double here = function(next);
+            if (!(here < best.value)) break;
+            best = {next, here};
+        }
+        if (best.place != start) break;
+    }
+    return best;
 }
 
 }  // namespace renyi

@@ -163,6 +163,13 @@ public:
 protected:
     explicit CurveOfBase(CurvePointer base) : base_(std::move(base)) {}
 
+    // K cut at the line (alpha-1) times the largest loss.
+    LogMoment cut(double alpha, const LogMoment& m) const noexcept {
+        const double line = (alpha - 1.0) * largest_loss_;
+        const bool above = alpha > 1.0 && line < m.value.value;
+        return above ? LogMoment{{line, 2.0 * kUnitRoundoff}, largest_loss_, 0.0} : m;
+    }
+
     CurvePointer base_;
     double largest_order_ = kInfinity, largest_loss_ = kInfinity;
 };

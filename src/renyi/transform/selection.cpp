@@ -248,11 +248,7 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override {
         if (alpha > largest_order_) return {{kInfinity, 0.0}, kInfinity, 0.0};
-        const double cut = (alpha - 1.0) * largest_loss_;
-        if (alpha >= flat_until_ && (alpha > 1.0 || flat_divergence_ == 0.0)) {
-            const LogMoment m = formula(alpha);
-            return m.value.value > cut ? LogMoment{{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0} : m;
-        }
+        if (alpha >= flat_until_ && (alpha > 1.0 || flat_divergence_ == 0.0)) return cut(alpha, formula(alpha));
         const double flat = std::min(flat_divergence_, largest_loss_);
         const double value = alpha > 1.0 ? (alpha - 1.0) * flat : 0.0;
         return {{value, value == 0.0 ? 0.0 : 2.0 * kUnitRoundoff}, flat, 0.0};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 
@@ -330,6 +331,7 @@ void find_log_cdf(const double* u, std::size_t n, double* log_cdf) noexcept {
 namespace {
 
 constexpr double kNowhere = -1e100;  // an output at which no record was in the sample
+constexpr int kMostAngles = 100;     // as many as there are above the least; affects the width of log_bound alone
 
 }  // namespace
 
@@ -404,22 +406,11 @@ double DecayByNodes::mean_decay(double y, double angle) const {
 
 double DecayByNodes::log_bound(double y) const {
     // The best shift is near y E[p]/sigma while this is small.
-    double angle = std::min(highest_, y * law_.c * law_.c * mean_posterior_ + 1e-6);
-    double best = mean_decay(y, angle);
-    for (const double factor : {1.7, 0.6}) {
-        bool better = false;
-        for (double next = angle * factor; next <= highest_ && next > 1e-9; next *= factor) {
-            const double here = mean_decay(y, next);
-            if (!(here < best)) break;
-            best = here;
-            angle = next;
-            better = true;
-        }
-        if (better) break;
-    }
+    const double start = std::min(highest_, y * law_.c * law_.c * mean_posterior_ + 1e-6);
+    const Least least =
+        descend(start, 1.7, 0.6, 1e-9, highest_, kMostAngles, [&](double angle) { return mean_decay(y, angle); });
     // The nodes left out weigh e^{a^2/2} times as much on the line.
-    const double a = angle / law_.c;
-    best += 4.0 * left_out_ * std::exp(0.5 * a * a);
+    const double a = least.place / law_.c, best = least.value + 4.0 * left_out_ * std::exp(0.5 * a * a);
     return best < 0.0 ? std::log1p(std::max(best, -lowered(6))) : 0.0;
 }
 
