@@ -8,6 +8,7 @@
 #define RENYI_MULTIVERSION
 #define renyi renyi_baseline
 #include "renyi/curve/contour_sum.cpp"
+#include "renyi/loss/sampled_gaussian_kernels.cpp"
 #include "renyi/loss/sampled_gaussian_tilted_kernels.cpp"
 #undef renyi
 

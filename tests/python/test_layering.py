@@ -284,6 +284,8 @@ WITH_MARGIN = {
     "transform/line_integral.cpp": "log log1p",
     "transform/measure_inversion.cpp": "exp expm1 log log1p polar",
     "transform/measure_inversion.hpp": "atan2 expm1 log log1p sin",
+    "transform/node_sum.cpp": "exp",
+    "transform/node_sum.hpp": "exp expm1 log",
     "transform/random_allocation.cpp": "cos",
     "transform/sampled_loss.cpp": "exp exp2 expm1 log log1p sin tan",
     "transform/sampled_loss.hpp": "exp log1p",

@@ -314,7 +314,7 @@ def _pairs_of_picks(mechanism: RandomAllocation, adjacency: Adjacency) -> tuple[
 
 # Rényi divergences of one epoch of random allocation at real orders, from atoms above its law.
 #
-# The pair of atoms (src/renyi/curve/allocation_pair.hpp) has a curve above that of the epoch up to
+# The pair of atoms (src/renyi/curve/allocation_curve.hpp) has a curve above that of the epoch up to
 # the last atom. Take a convex function of the likelihood ratio r and continue it along tangents
 # beyond the first and last atoms r_0, r_n: its expectation under Q is not above that of the atoms.
 # The rest, beyond these atoms, is bounded by Cauchy and Schwarz,

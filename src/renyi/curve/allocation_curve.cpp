@@ -6,6 +6,7 @@
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/double_double.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/pair/atoms.hpp"
 #include "renyi/pair/noise/noises.hpp"
 
@@ -93,12 +94,8 @@ double AllocationCurve::guess_log_excess(double x, bool reversed) const {
         for (int i = 0; i < kPoints; ++i) sum += weight[i] * std::exp(-s * (1.0 + y[i]));
         return t_ * (s + std::log(std::max(sum, 1e-300))) - s * x - 1.0 - log_tilt;
     };
-    double low = std::log(1e-3 / spread), high = std::log(1e4 * (1.0 + x / variance + 1.0 / spread));
-    for (int turn = 0; turn < 40; ++turn) {
-        const double a = low + 0.4 * (high - low), b = low + 0.6 * (high - low);
-        (log_bound(a) < log_bound(b) ? high : low) = log_bound(a) < log_bound(b) ? b : a;
-    }
-    return log_bound(low) - 2.0;
+    const double low = std::log(1e-3 / spread), high = std::log(1e4 * (1.0 + x / variance + 1.0 / spread));
+    return golden_section(low, high, 1e-2, log_bound).value - 2.0;
 }
 
 SplitSum::Value AllocationCurve::nearest_excess(double x, bool reversed) const {
@@ -172,17 +169,14 @@ Bracket AllocationCurve::enclosed_delta(double epsilon, Direction direction, dou
 }
 
 double AllocationCurve::guess_epsilon(double delta, bool reversed) const {
-    double low = 0.0, high = kLargestEpsilon;
+    double high = kLargestEpsilon;
     if (reversed && rate_ < 1.0) high = std::min(high, -std::log1p(-rate_));
     const double target = std::log(delta);
-    for (int turn = 0; turn < 40; ++turn) {
-        const double middle = 0.5 * (low + high);
-        const double x = threshold(middle, reversed);
-        const bool beyond =
-            (reversed && x >= t_) || guess_log_excess(x, reversed) + std::log(factor(middle, reversed)) < target;
-        (beyond ? high : low) = middle;
-    }
-    return 0.5 * (low + high);
+    const auto is_beyond = [&](double epsilon) {
+        const double x = threshold(epsilon, reversed);
+        return (reversed && x >= t_) || guess_log_excess(x, reversed) + std::log(factor(epsilon, reversed)) < target;
+    };
+    return bisect(0.0, high, 0.0, is_beyond, 40).high;
 }
 
 // Newton's method on log delta within a bracket, then outward until the certified delta is on the right side.
@@ -267,19 +261,6 @@ struct Point {
     double loss, r;
     Bracket value;
 };
-
-// A rough standard deviation of the loss, without events of probability below e^-5 in an epoch.
-double rough_spread(double sigma, double t) {
-    const double c = 1.0 / sigma, end = std::min(std::sqrt(2.0 * (5.0 + std::log(t))), 5.0);
-    constexpr int kSteps = 64;
-    const double h = (end + 6.0) / kSteps;
-    double sum = 0.0;
-    for (int i = 0; i < kSteps; ++i) {
-        const double z = -6.0 + (i + 0.5) * h, y = std::expm1(c * z - 0.5 * c * c);
-        sum += std::exp(-0.5 * z * z) * y * y;
-    }
-    return std::min(std::sqrt(sum * h * kInverseRoot2Pi / t), c);
-}
 
 // The points on one side of r = 1 outwards, 1 included: losses 0, h, ... with cells of 1, 2, 4 ... times a power of 2,
 // so that the losses are exact and lie on one lattice.
@@ -400,7 +381,9 @@ PairPointer atoms(const std::vector<Vertex>& polygon, double infinite) {
 const PairPointer& AllocationPair::found(const PairPointer& side) const {
     std::call_once(once_, [this] {
         AllocationCurve curve(sigma_, batches_, 1.0);
-        const double spread = rough_spread(sigma_, batches_);
+        // The loss is nearly the mean ratio less 1, and never spreads farther than that of a known batch.
+        const double of_sum = SplitSum::of_ratios(batches_, sigma_, SampledPair::ratio).spread();
+        const double spread = std::min(of_sum / batches_, 1.0 / sigma_);
         const std::vector<Point> below = side_of(curve, spread, true), above = side_of(curve, spread, false);
         if (below.size() < 2 || above.size() < 2) {
             upper_ = gaussian_noise(1.0 / sigma_);  // the batch of the record is revealed

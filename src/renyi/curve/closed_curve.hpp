@@ -80,5 +80,8 @@ Bracket gaussian_bracket(const SortedSteps& c, auto curve) noexcept {
 inline Direction direction_of(SampledPair pair) noexcept {
     return pair == SampledPair::add ? Direction::add : Direction::remove;
 }
+inline SampledPair pair_of(Direction direction) noexcept {
+    return direction == Direction::add ? SampledPair::add : SampledPair::remove;
+}
 
 }  // namespace renyi

@@ -8,6 +8,7 @@
 #include "renyi/curve/contour_sum.hpp"
 #include "renyi/loss/sampled_gaussian.hpp"
 #include "renyi/transform/measure_inversion.hpp"
+#include "renyi/transform/node_sum.hpp"
 
 namespace renyi {
 

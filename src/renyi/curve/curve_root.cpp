@@ -11,6 +11,7 @@
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/curve/direct_bounds.hpp"
 #include "renyi/curve/saddle.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/special/elementary_dd.hpp"
 #include "renyi/special/normal.hpp"
 #include "renyi/transform/split_sum.hpp"
@@ -122,12 +123,8 @@ double group_guess_epsilon(const SortedSteps& c, SampledPair pair, double delta)
     for (const SampledStep& s : c.steps) {
         const SampledLoss law(s, pair);
         if (!law.group) continue;
-        double low = 0.0, high = 40.0 + law.records() * law.c;
-        while (high - low > 0.01) {
-            const double middle = 0.5 * (low + high);
-            (tail_of(law, middle) * s.count > delta ? low : high) = middle;
-        }
-        double x[kLanes] = {low}, v[kLanes], density[kLanes];
+        const auto is_beyond = [&](double at) { return !(tail_of(law, at) * s.count > delta); };
+        double x[kLanes] = {bisect(0.0, 40.0 + law.records() * law.c, 0.01, is_beyond).low}, v[kLanes], density[kLanes];
         evaluate(law, x, v, density);
         large = std::max(large, v[0]);
     }

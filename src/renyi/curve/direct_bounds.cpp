@@ -126,49 +126,46 @@ double number_of_parts(const SortedSteps& c) noexcept {
     return number;
 }
 
-// Basic composition: every part at delta, or at epsilon, divided by the number of parts.
-double composed_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
+// Basic composition: every part at delta, or at epsilon, divided by the number of parts. The curve of a replaced record
+// is at most q times that of the Gaussian mechanism with half the noise, by convexity.
+double composed_epsilon(const SortedSteps& c, SampledPair pair, double delta) noexcept {
     const double share = std::max(delta / number_of_parts(c) * lowered(6), 0.0);
+    const auto of_step = [&](const SampledStep& s) {
+        return pair == SampledPair::replace_one
+                   ? gaussian_epsilon(2.0 / s.sigma * raised(6), std::min(share / s.q * lowered(6), 1.0)).upper
+                   : single_step_epsilon({s.q, s.sigma, direction_of(pair)}, share).upper;
+    };
     double sum = c.gaussian > 0.0
                      ? std::max(gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, share); }).upper, 0.0)
                      : 0.0;
     for (const SampledStep& s : c.steps)
-        if (s.q < 1.0) sum += s.count * std::max(single_step_epsilon({s.q, s.sigma, direction}, share).upper, 0.0);
+        if (s.q < 1.0) sum += s.count * std::max(of_step(s), 0.0);
     return sum * raised(30);
 }
 
-double composed_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept {
+double composed_delta(const SortedSteps& c, SampledPair pair, double epsilon) noexcept {
     const double share = epsilon / number_of_parts(c) * lowered(6);
+    const auto of_step = [&](const SampledStep& s) {
+        return pair == SampledPair::replace_one
+                   ? s.q * gaussian_delta_bounds(2.0 / s.sigma * raised(6), share).upper
+                   : single_step_delta_bounds({s.q, s.sigma, direction_of(pair)}, share).upper;
+    };
     double sum =
         c.gaussian > 0.0 ? gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
     for (const SampledStep& s : c.steps)
-        if (s.q < 1.0) sum += s.count * single_step_delta_bounds({s.q, s.sigma, direction}, share).upper;
+        if (s.q < 1.0) sum += s.count * of_step(s);
     return sum * raised(30);
 }
 
-// Halves a positive bracket in the logarithm as long as that narrows the bracket.
-Bracket halved(Bracket b, auto is_above) noexcept {
-    for (int turn = 0; turn < kMostHalvings && b.upper > b.lower * (1.0 + 1e-6) && b.lower > 0.0; ++turn) {
-        const double middle = std::sqrt(b.lower) * std::sqrt(b.upper);
-        (is_above(middle) ? b.upper : b.lower) = middle;
-    }
-    return b;
-}
-
-}  // namespace
-
-namespace {
-
 // Chernoff's bound for groups: nodes serve tilts up to a farthest one, which grows while the best tilt lies next to it.
 double chernoff_delta_of_groups(const SortedSteps& c, Direction direction, double epsilon) {
-    const SampledPair pair = direction == Direction::add ? SampledPair::add : SampledPair::remove;
     double found = 1.0;
     for (double log_farthest = 2.0; log_farthest < kLastLogTilt; log_farthest += 2.0) {
         std::vector<WindowedLaw> laws;
         const double farthest = std::exp(log_farthest);
         for (const SampledStep& s : c.steps) {
             if (s.q == 1.0) continue;
-            laws.emplace_back(SampledLoss(s, pair), LossWindow{});
+            laws.emplace_back(SampledLoss(s, pair_of(direction)), LossWindow{});
             if (!laws.back().discretise(0.3 * farthest, 0.0, kNodeTarget + std::log(s.count), farthest)) return found;
         }
         const Least least = golden_section(kFirstLogTilt, log_farthest, kLogTiltError, [&](double x) {
@@ -195,10 +192,10 @@ namespace {
 
 // Chernoff's bound over likely outputs: all others together have less than e^-760, a fraction of the smallest double.
 double chernoff_delta_of_likely(const SortedSteps& c, double epsilon) noexcept {
-    constexpr double kLeftOut = -760.0, kSmallest = std::numeric_limits<double>::denorm_min();
+    constexpr double kLeftOut = -760.0;
     const LossSum likely{c.steps, Direction::remove, limit_for(c.steps, kLeftOut)};
     const double bound = chernoff_delta(saddle_at_epsilon(likely, epsilon), epsilon);
-    return bound == kSmallest ? kSmallest : bound + kSmallest;  // equal: less than half of it
+    return bound == kLeast ? kLeast : bound + kLeast;  // equal: less than half of it
 }
 
 double chernoff_epsilon_of_likely(const SortedSteps& c, double delta) noexcept {
@@ -224,7 +221,8 @@ double remaining_delta_above(const SortedSteps& c, double epsilon) noexcept {
 
 // Chernoff's bound, basic composition, and the chance that any loss is beyond eps/number; for `add` the largest loss.
 double common_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
-    const double upper = std::min(chernoff_delta(c, direction, epsilon), composed_delta(c, direction, epsilon));
+    const double composed = composed_delta(c, pair_of(direction), epsilon);
+    const double upper = std::min(chernoff_delta(c, direction, epsilon), composed);
     if (c.gaussian > 0.0) return upper;
     if (direction == Direction::add) return std::min(upper, remaining_delta_above(c, epsilon));
     const double number = number_of_parts(c);
@@ -236,10 +234,6 @@ double common_upper(const SortedSteps& c, Direction direction, double epsilon) n
     }
     return std::min(upper, sum * (1.0 + 1e-11) + kSmallestNormal);
 }
-
-}  // namespace
-
-namespace {
 
 // remove: delta >= P(E) - e^eps Q(E) for E = "some output beyond x", x of each step.
 double some_delta_below(const SortedSteps& c, double epsilon, auto output) noexcept {
@@ -297,12 +291,15 @@ double plain_lower(const SortedSteps& c, Direction direction, double epsilon) no
     return is_bounded ? std::max(lower, remaining_delta_below(c, epsilon)) : lower;
 }
 
+namespace {
+
 double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept {
     const double upper = common_upper(c, direction, epsilon);
     return direction == Direction::remove ? std::min(upper, chernoff_delta_of_likely(c, epsilon)) : upper;
 }
 
-// For products: 1 - TV >= prod (1 - TV_i), TV <= sqrt(KL/2) (Pinsker), TV <= sqrt(1 - e^-KL) (Bretagnolle, Huber 1979).
+// An upper bound of delta(0), the total variation; from there on epsilon is 0. For products: 1 - TV >= prod (1 - TV_i),
+// TV <= sqrt(KL/2) (Pinsker), TV <= sqrt(1 - e^-KL) (Bretagnolle, Huber 1979).
 // A replaced record is removed, then one is added. The TV of a single step is q times that of the Gaussian mechanism.
 double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
     const bool replaces = pair == SampledPair::replace_one;
@@ -318,8 +315,6 @@ double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept {
     const double bound = replaces && !c.only_gaussian ? std::fmin(2.0 * information, all) : std::fmin(information, all);
     return bound * raised(30) + kSmallestNormal;
 }
-
-namespace {
 
 // add: where a bound of delta passes `delta`, by a search over log(largest loss - epsilon) from `log_rest` on. The
 // bound is evaluated at both ends of the answer, and nowhere beyond the largest loss.
@@ -387,7 +382,7 @@ bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept {
 
 // Basic composition, the curve of a single step, and for `add` the bounds by what is left of the largest loss.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
-    Bracket answer{-kInfinity, composed_epsilon(c, direction, delta)};
+    Bracket answer{-kInfinity, composed_epsilon(c, pair_of(direction), delta)};
     if (direction == Direction::add && c.gaussian == 0.0) {
         answer = common(answer, remaining_epsilon(c, delta));
     }
@@ -397,24 +392,25 @@ Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) n
     return answer;
 }
 
+namespace {
+
 // Searches for ends at which the bounds of delta are proven to be on the right side.
 Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept {
     Bracket answer = quick_epsilon(c, direction, delta);
     if (direction == Direction::remove) answer.upper = std::min(answer.upper, chernoff_epsilon_of_likely(c, delta));
     if (common_upper(c, direction, 0.0) <= delta) return {answer.lower, std::min(answer.upper, 0.0)};
-    const auto start = [&] { return std::max(answer.lower, answer.upper * kSmallestPart); };
-    const auto enough = [&](double epsilon) { return common_upper(c, direction, epsilon) <= delta; };
-    answer.upper = halved({start(), answer.upper}, enough).upper;
-    const auto not_too_little = [&](double epsilon) { return !(plain_lower(c, direction, epsilon) >= delta); };
-    const double first = start(), found = halved({first, answer.upper}, not_too_little).lower;
+    const auto halved = [&](auto is_beyond) {
+        const double start = std::max(answer.lower, answer.upper * kSmallestPart);
+        return bisect_ratio(start, answer.upper, 1.0 + 1e-6, is_beyond, kMostHalvings);
+    };
+    answer.upper = halved([&](double epsilon) { return common_upper(c, direction, epsilon) <= delta; }).high;
+    const double first = std::max(answer.lower, answer.upper * kSmallestPart);
+    const double found = halved([&](double epsilon) { return !(plain_lower(c, direction, epsilon) >= delta); }).low;
     return {found > first ? found : answer.lower, answer.upper};
 }
 
-namespace {
-
 // Tuning: these affect width, not validity: the mass that is left out is added to delta.
 constexpr double kFirstTilt = -14.0, kLastTilt = 67.0, kTiltError = 1e-10;  // of log t: range and accuracy
-constexpr double kSmallest = std::numeric_limits<double>::denorm_min();
 constexpr double kLeftOut = 40.0, kLeastLogDelta = -760.0;
 
 // An upper bound of log E_P[(P/Q)^t] for the composition, over outputs up to the limit. It holds for Gaussian steps,
@@ -425,58 +421,36 @@ TiltedMoment moment_above(const SortedSteps& c, double limit, double t) noexcept
     return {0.5 * (gained.value + lost.value), 0.5 * (gained.error + lost.error), 0.0, 0.0};
 }
 
-double number_of(const SortedSteps& c) noexcept {
-    double number = c.gaussian > 0.0 ? 1.0 : 0.0;
-    for (const SampledStep& s : c.steps) number += s.q < 1.0 ? s.count : 0.0;
-    return number;
-}
-
-double composed_delta(const SortedSteps& c, double epsilon) noexcept {
-    const double share = epsilon / number_of(c) * lowered(6);
-    double sum =
-        c.gaussian > 0.0 ? gaussian_bracket(c, [&](double mu) { return gaussian_delta_bounds(mu, share); }).upper : 0.0;
-    for (const SampledStep& s : c.steps)
-        if (s.q < 1.0) sum += s.count * s.q * gaussian_delta_bounds(2.0 / s.sigma * raised(6), share).upper;
-    return sum * raised(30);
-}
-
-double composed_epsilon(const SortedSteps& c, double delta) noexcept {
-    const double share = delta / number_of(c) * lowered(6);
-    const auto positive = [](double epsilon) { return std::max(epsilon, 0.0); };
-    double sum = c.gaussian > 0.0
-                     ? positive(gaussian_bracket(c, [&](double mu) { return gaussian_epsilon(mu, share); }).upper)
-                     : 0.0;
-    for (const SampledStep& s : c.steps) {
-        const double own = std::min(share / s.q * lowered(6), 1.0);
-        if (s.q < 1.0) sum += s.count * positive(gaussian_epsilon(2.0 / s.sigma * raised(6), own).upper);
-    }
-    return sum * raised(30);
-}
-
-}  // namespace
-
+// Bounds where records are replaced on Poisson samples, from bounds for added and removed records.
+// P = (1-q) R + q N(1, sigma^2) and Q = (1-q) R + q N(-1, sigma^2) with R = N(0, sigma^2). Gaussian steps have their
+// noise halved. By Hoelder's inequality
+//     E_P[(P/Q)^t] <= E_R[(P/R)^{2+2t}]^{1/2} E_R[(R/Q)^{2t}]^{1/2}, both orders of A, for Chernoff's bound.
 double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept {
-    if (std::any_of(c.steps.begin(), c.steps.end(), reveals)) return std::min(composed_delta(c, epsilon), 1.0);
+    const double composed = std::min(composed_delta(c, SampledPair::replace_one, epsilon), 1.0);
+    if (std::any_of(c.steps.begin(), c.steps.end(), reveals)) return composed;
     const double limit = limit_for(c.steps, kLeastLogDelta), rest = mass_beyond(c.steps, limit);
     const Least least = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
         const double t = std::exp(x);
         return std::log(chernoff_delta({t, moment_above(c, limit, t)}, epsilon));
     });
     // Below the normal numbers the exponential and the mass left out are off by up to one smallest double each.
-    const double chernoff = std::exp(least.value) * raised(kManyRoundings) + rest + 3.0 * kSmallest;
-    return std::min(std::fmin(chernoff, composed_delta(c, epsilon)), 1.0);
+    const double chernoff = std::exp(least.value) * raised(kManyRoundings) + rest + 3.0 * kLeast;
+    return std::fmin(chernoff, composed);
 }
 
 double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept {
-    if (std::any_of(c.steps.begin(), c.steps.end(), reveals)) return composed_epsilon(c, delta);
+    const double composed = composed_epsilon(c, SampledPair::replace_one, delta);
+    if (std::any_of(c.steps.begin(), c.steps.end(), reveals)) return composed;
     const double limit = limit_for(c.steps, std::log(delta) - kLeftOut);
     const double rest = (delta - mass_beyond(c.steps, limit)) * lowered(6);
     const Least chernoff = golden_section(kFirstTilt, kLastTilt, kTiltError, [&](double x) {
         const double t = std::exp(x);
         return rest > kSmallestNormal ? chernoff_epsilon({t, moment_above(c, limit, t)}, rest) : kInfinity;
     });
-    return std::fmin(chernoff.value, composed_epsilon(c, delta));
+    return std::fmin(chernoff.value, composed);
 }
+
+}  // namespace
 
 Complement& DirectBounds::complement() { return complement_ ? *complement_ : complement_.emplace(c_, pair_); }
 

@@ -43,12 +43,8 @@ private:
 // single events. They hold for both directions of add/remove, at every epsilon, and are seldom narrow.
 double chernoff_delta(const SortedSteps& c, Direction direction, double epsilon) noexcept;
 
-// A lower and an upper bound of delta(epsilon).
+// A lower bound of delta(epsilon).
 double plain_lower(const SortedSteps& c, Direction direction, double epsilon) noexcept;
-double plain_upper(const SortedSteps& c, Direction direction, double epsilon) noexcept;
-
-// An upper bound of delta(0), the total variation; from there on epsilon is 0.
-double delta_at_zero_above(const SortedSteps& c, SampledPair pair) noexcept;
 
 // add: false where epsilon is proven not to be next to the largest loss and at least one step has noise that hides a
 // little. Otherwise bounds by what is left of the largest loss determine epsilon well.
@@ -58,17 +54,8 @@ bool may_be_next_to_largest(const SortedSteps& c, double delta) noexcept;
 // epsilon = 0.
 Bracket unlost_epsilon(const SortedSteps& c, double delta) noexcept;
 
-// Brackets of epsilon: by the bounds that take no search, and by all of them.
+// A bracket of epsilon by the bounds that take no search.
 Bracket quick_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
-Bracket plain_epsilon(const SortedSteps& c, Direction direction, double delta) noexcept;
-
-// Bounds of the privacy curve where records are replaced on Poisson samples, from bounds for added and removed records.
-// P = (1-q) R + q N(1, sigma^2) and Q = (1-q) R + q N(-1, sigma^2) with R = N(0, sigma^2). Gaussian steps have their
-// noise halved.
-//   Hoelder    E_P[(P/Q)^t] <= E_R[(P/R)^{2+2t}]^{1/2} E_R[(R/Q)^{2t}]^{1/2}, both orders of A, for Chernoff's bound
-//   convexity  one step: delta(eps) <= q delta_G(2/sigma; eps), and basic composition
-double replaced_delta_above(const SortedSteps& c, double epsilon) noexcept;
-double replaced_epsilon_above(const SortedSteps& c, double delta) noexcept;
 
 class DirectBounds {
 public:

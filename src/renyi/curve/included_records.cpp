@@ -114,6 +114,18 @@ Plateau exact_plateau(const SampledStep& s, double delta) {
     return {number, {value - error - kSmallestNormal, value + error + kSmallestNormal}};
 }
 
+// The plateau that is used for delta. With many inclusions it need not be the next one, and is less exact.
+Plateau plateau(const SampledStep& s, double delta) {
+    if (s.count * s.q <= kExact) return exact_plateau(s, delta);
+    const double spread = std::sqrt(s.count * s.q * (1.0 - s.q)), normal = gaussian_epsilon_guess(1.0, delta);
+    const double number = std::clamp(std::round(s.count * s.q + normal * spread), 1.0, s.count);
+    const BinomialTails tails = binomial_tails(s.count, s.q, number);
+    const double rest = 1.0 - delta;  // a double above 1/2
+    const Bracket found = delta > 0.5 ? Bracket{lower(tails.below) - rest, upper(tails.below) - rest}
+                                      : Bracket{delta - upper(tails.from), delta - lower(tails.from)};
+    return {number, {std::nextafter(found.lower, -kInfinity), std::nextafter(found.upper, kInfinity)}};
+}
+
 // log (e^{m x} - 1), rounded up.
 double log_grown(double m, double x) noexcept {
     return m * x > 700.0 ? m * x : std::log(std::expm1(m * x) + kSmallestNormal);
@@ -139,7 +151,7 @@ public:
     }
 
     Bracket delta(double epsilon);
-    Bracket epsilon(double delta);
+    Bracket epsilon(double delta, const Plateau& on);
 
 private:
     struct Sums {
@@ -152,7 +164,6 @@ private:
 
     double loss_of(double n) const noexcept { return n * (0.5 * c_ * c_ + with_) + (s_.count - n) * without_; }
     double number_at(double a, double epsilon) const noexcept;
-    Plateau plateau(double delta) const;
     double log_elsewhere(double n, double g, double epsilon) const noexcept;
     double log_turned(double n, double epsilon) const noexcept;
     Sums sums(double epsilon, double number, End end) noexcept;
@@ -176,18 +187,6 @@ double InclusionMean::number_at(double a, double epsilon) const noexcept {
     const double root = std::sqrt(a * a + 4.0 * slope * all);
     const double n = a > 0.0 ? 2.0 * all / (a + root) : (root - a) / (2.0 * slope);
     return n * n;
-}
-
-// The plateau that is used for delta. With many inclusions it need not be the next one, and is less exact.
-Plateau InclusionMean::plateau(double delta) const {
-    if (s_.count * s_.q <= kExact) return exact_plateau(s_, delta);
-    const double spread = std::sqrt(s_.count * s_.q * (1.0 - s_.q)), normal = gaussian_epsilon_guess(1.0, delta);
-    const double number = std::clamp(std::round(s_.count * s_.q + normal * spread), 1.0, s_.count);
-    const BinomialTails tails = binomial_tails(s_.count, s_.q, number);
-    const double rest = 1.0 - delta;  // a double above 1/2
-    const Bracket found = delta > 0.5 ? Bracket{lower(tails.below) - rest, upper(tails.below) - rest}
-                                      : Bracket{delta - upper(tails.from), delta - lower(tails.from)};
-    return {number, {std::nextafter(found.lower, -kInfinity), std::nextafter(found.upper, kInfinity)}};
 }
 
 // log F_n, rounded up.
@@ -286,9 +285,8 @@ Bracket crossing(Bracket around, auto excess) noexcept {
 
 // Solves sum_{n<N} w_n delta_n = (delta - P_N) + sum_{n>=N} w_n D_n by the logarithm of the ratio of both sides; a
 // negative delta - P_N goes to the other side.
-Bracket InclusionMean::epsilon(double delta) {
+Bracket InclusionMean::epsilon(double delta, const Plateau& on) {
     if (!(moved_ < delta)) return {-kInfinity, kInfinity};
-    const Plateau on = plateau(delta);
     // Without the record P and Q are one: delta(0) <= P_1.
     if (on.number == 1.0 && on.above.lower >= 0.0) return {-kInfinity, 0.0};
     const auto excess = [&](End end, double above) {
@@ -328,11 +326,10 @@ Bracket included_records_delta(const SampledStep& s, SampledPair pair, double ep
 
 Bracket included_records_epsilon(const SampledStep& s, SampledPair pair, double delta) {
     double goal = std::min(delta, 1.0 - delta);
-    if (s.count * s.q <= kExact) {  // next to a plateau the distance to it decides
-        const Bracket above = exact_plateau(s, delta).above;
-        goal = std::min(goal, std::max(std::max(above.lower, -above.upper), kLeastGoal));
-    }
-    return InclusionMean(s, pair, goal).epsilon(delta);
+    const Plateau on = plateau(s, delta);
+    if (s.count * s.q <= kExact)  // next to a plateau the distance to it decides
+        goal = std::min(goal, std::max({on.above.lower, -on.above.upper, kLeastGoal}));
+    return InclusionMean(s, pair, goal).epsilon(delta, on);
 }
 
 }  // namespace renyi

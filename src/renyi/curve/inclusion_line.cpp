@@ -7,7 +7,7 @@
 
 #include "renyi/curve/closed_curve.hpp"
 #include "renyi/fp/lanes.hpp"
-#include "renyi/transform/measure_inversion.hpp"
+#include "renyi/fp/search.hpp"
 
 namespace renyi {
 
@@ -31,11 +31,22 @@ constexpr double kLittle = 18.0;                                  // nats, of de
 
 double log1p_exp(double x) noexcept { return x > 700.0 ? x : std::log1p(std::exp(x)); }
 
-double curvature_with_kernel(double curvature, double t) noexcept {
-    return curvature + 1.0 / (t * t) + 1.0 / ((1.0 + t) * (1.0 + t));
+}  // namespace
+
+// The epsilon of which t is the saddle point of log M(t) - t eps - log t - log(1 + t), and the saddle-point formula.
+double InclusionLine::epsilon_of(const Moment& at, double t) noexcept { return at.mean - 1.0 / t - 1.0 / (1.0 + t); }
+
+double InclusionLine::log_estimate(const Moment& at, double t, double epsilon) noexcept {
+    const double curvature = at.curvature + 1.0 / (t * t) + 1.0 / ((1.0 + t) * (1.0 + t));
+    return at.value - t * epsilon - std::log(t) - std::log1p(t) - 0.5 * std::log(2.0 * std::numbers::pi * curvature);
 }
 
-}  // namespace
+// About the tilt from which on a property of the rough moment holds.
+double InclusionLine::tilt_where(auto has) const noexcept {
+    const auto at = [&](double t) { return has(rough_moment(t), t); };
+    const Interval around = bisect_ratio(1e-18, kFarthest, 1.001, at, kMostTurns);
+    return std::sqrt(around.low * around.high);
+}
 
 InclusionLine::InclusionLine(const SortedSteps& c, SampledPair pair)
     : gaussian_(c.gaussian), serves_(pair != SampledPair::add && !c.only_gaussian && !c.has_groups), pair_(pair) {
@@ -116,23 +127,9 @@ InclusionLine::Moment InclusionLine::moment(double t) const noexcept {
     return m;
 }
 
-// The logarithm of Chernoff's bound, rounded up.
-double InclusionLine::log_chernoff(const Bound& b, double epsilon) const noexcept {
-    if (b.log_measure == -kInfinity) return b.log_measure;
-    const double spent = b.tilt * epsilon, peak = log_kernel_peak(b.tilt);
-    const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak);
-    return b.log_measure - spent + peak + 8.0 * kUnitRoundoff * size;
-}
-
-// The saddle point of log M(t) - t eps - log t - log(1 + t), moved out where it is so near 0 that aliases decay slowly.
+// The saddle point, moved out where it is so near 0 that aliases decay slowly.
 double InclusionLine::saddle(double epsilon) const noexcept {
-    double low = 1e-18, high = kFarthest;
-    for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
-        const double t = std::sqrt(low * high);
-        const double slope = rough_moment(t).mean - epsilon - 1.0 / t - 1.0 / (1.0 + t);
-        (slope < 0.0 ? low : high) = t;
-    }
-    const double t = std::sqrt(low * high);
+    const double t = tilt_where([&](const Moment& at, double t) { return !(epsilon_of(at, t) < epsilon); });
     const Moment at = rough_moment(t);
     const double farther = kLeastTilt / std::sqrt(at.curvature);
     if (!(farther > t)) return t;
@@ -142,17 +139,10 @@ double InclusionLine::saddle(double epsilon) const noexcept {
 
 // Estimates the epsilon of a delta by the saddle-point formula.
 double InclusionLine::guess(double delta) const noexcept {
-    const double goal = std::log(delta);
-    double low = 1e-18, high = kFarthest, epsilon = 0.0;
-    for (int turn = 0; turn < kMostTurns && high > 1.001 * low; ++turn) {
-        const double t = std::sqrt(low * high);
-        const Moment at = rough_moment(t);
-        epsilon = at.mean - 1.0 / t - 1.0 / (1.0 + t);
-        const double found = at.value - t * epsilon - std::log(t) - std::log1p(t) -
-                             0.5 * std::log(2.0 * std::numbers::pi * curvature_with_kernel(at.curvature, t));
-        (found > goal ? low : high) = t;
-    }
-    return epsilon;
+    const double t = tilt_where([&](const Moment& at, double t) {
+        return !(log_estimate(at, t, epsilon_of(at, t)) > std::log(delta));
+    });
+    return epsilon_of(rough_moment(t), t);
 }
 
 // log of a bound of |M(z)|/M(t) for all Im z >= y.
@@ -180,8 +170,7 @@ bool InclusionLine::place(double epsilon, bool roughly) {
     }
     is_many_ = included > kMany && largest < kMostExponent;
     const Moment at = rough_moment(tilt_);
-    double goal = at.value - tilt_ * epsilon - std::log(tilt_) - std::log1p(tilt_) -
-                  0.5 * std::log(2.0 * std::numbers::pi * curvature_with_kernel(at.curvature, tilt_));
+    double goal = log_estimate(at, tilt_, epsilon);
     is_rough_ = true;
     for (int turn = 0; turn < kMostPlacements; ++turn) {
         if (!place_line(epsilon, goal)) return false;
@@ -391,23 +380,14 @@ void InclusionLine::sum_block(double first) {
 
 // Reads delta off the line; a rough line gives only the value and its slope.
 InclusionLine::Reading InclusionLine::read(double epsilon) const noexcept {
-    const double t = tilt_, y = static_cast<double>(nodes_.size()) * step_;
-    const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
-    const double exponent = at_.value - t * epsilon;
-    const LineFactor factor = line_factor(t, step_, 1.0);
-    const double scale = std::exp(exponent + factor.log);
-    const double value = scale * nodes.value, slope = nodes.slope / nodes.value;
+    const double t = tilt_, log_value = at_.value - t * epsilon;
+    const double log_error =
+        at_.error +
+        kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(log_value) + 4.0 * t * std::fabs(epsilon));
+    const auto [value, slope, error] = nodes_.read(centre_, epsilon, log_value, log_error, missed_, log_tail_);
     if (is_rough_) return {value, slope, value, value, 0.0};
-    const double tail = std::exp(log_tail_) * t * (t + 1.0) / (step_ * y);
-    const double relative =
-        at_.error + factor.rounding +
-        kUnitRoundoff * (32.0 + 4.0 * std::fabs(at_.value) + 4.0 * std::fabs(exponent) + 4.0 * t * std::fabs(epsilon));
-    const double absolute =
-        scale * (nodes.error + missed_ * nodes.kernel + tail + relative * std::fabs(nodes.value)) * (1.0 + 1e-9);
-    const double period = 2.0 * std::numbers::pi / step_;
-    const auto alias = [&](const Bound& b) {
-        return std::exp(log_chernoff(b, epsilon)) / std::expm1(std::fabs(t - b.tilt) * period);
-    };
+    const double absolute = error * (1.0 + 1e-9);
+    const auto alias = [&](const Bound& b) { return nodes_.alias(b.tilt, log_chernoff(b, epsilon)); };
     const double aliases = (alias(below_) + alias(above_)) * (1.0 + 1e-9);
     const double without = std::exp(log_chernoff(without_, epsilon)) * (1.0 + 1e-9);
     Bracket rest{-without, without};

@@ -27,6 +27,7 @@
 
 #include "renyi/fp/bracket.hpp"
 #include "renyi/pair/composition.hpp"
+#include "renyi/transform/measure_inversion.hpp"
 #include "renyi/transform/node_sum.hpp"
 #include "renyi/transform/sampled_loss.hpp"
 
@@ -52,9 +53,7 @@ private:
         double absolute;  // log |M|, rounded up
         double mean, curvature;
     };
-    struct Bound {
-        double tilt, log_measure;
-    };
+    using Bound = TiltBound;
     struct Reading {
         double value, slope;  // slope: of log value
         double lower, upper;
@@ -64,7 +63,9 @@ private:
     Moment rough_moment(double t) const noexcept;
     void find_overlaps();
     Moment moment(double t) const noexcept;
-    double log_chernoff(const Bound& b, double epsilon) const noexcept;
+    static double epsilon_of(const Moment& at, double t) noexcept;
+    static double log_estimate(const Moment& at, double t, double epsilon) noexcept;
+    double tilt_where(auto has) const noexcept;
     double saddle(double epsilon) const noexcept;
     double guess(double delta) const noexcept;
     double log_tail(double y) const noexcept;

@@ -21,7 +21,6 @@
 #include <array>
 #include <cmath>
 
-#include "renyi/curve/rdp_guarantee.hpp"
 #include "renyi/fp/search.hpp"
 
 namespace renyi {

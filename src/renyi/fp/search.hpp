@@ -2,7 +2,9 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 namespace renyi {
 
@@ -17,6 +19,15 @@ Interval bisect(double low, double high, double width, auto is_beyond, int halvi
     while (halvings-- > 0 && high - low > width) {
         const double middle = 0.5 * (low + high);
         if (!(low < middle && middle < high)) break;
+        (is_beyond(middle) ? high : low) = middle;
+    }
+    return {low, high};
+}
+
+// The same by geometric means, until high is at most `ratio` times low; 0 < low. The product of the ends may overflow.
+Interval bisect_ratio(double low, double high, double ratio, auto is_beyond, int halvings = 2200) noexcept {
+    while (halvings-- > 0 && low > 0.0 && high > ratio * low) {
+        const double middle = std::sqrt(low) * std::sqrt(high);
         (is_beyond(middle) ? high : low) = middle;
     }
     return {low, high};
@@ -78,6 +89,22 @@ Least golden_section(double low, double high, double tolerance, auto function) n
         }
     }
     return at_right < at_left ? Least{right, at_right} : Least{left, at_left};
+}
+
+// Goes from `start` by the first factor as long as the value falls and the place lies in [low, high], at most `steps`
+// times; by the second factor where the first one does not help at once.
+Least descend(double start, double first, double second, double low, double high, int steps, auto function) noexcept {
+    Least best{start, function(start)};
+    for (const double factor : {first, second}) {
+        double next = start * factor;
+        for (int step = 0; step < steps && next >= low && next <= high; ++step, next *= factor) {
+            const double here = function(next);
+            if (!(here < best.value)) break;
+            best = {next, here};
+        }
+        if (best.place != start) break;
+    }
+    return best;
 }
 
 }  // namespace renyi

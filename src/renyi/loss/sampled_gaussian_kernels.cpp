@@ -148,6 +148,15 @@ double sum_plain(const double* g, std::size_t blocks) noexcept {
     return total(sum);
 }
 
+RENYI_MULTIVERSION
+double sum_products(const double* a, const double* b, std::size_t blocks) noexcept {
+    Lanes sum = {};
+    for (std::size_t k = 0; k < blocks; ++k, a += kLanes, b += kLanes) {
+        for (int i = 0; i < kLanes; ++i) sum[i] += a[i] * b[i];
+    }
+    return total(sum);
+}
+
 // Far peak. With d = u - u_c and l(u) - l(u_c) = log1p(p expm1(d c)) = d c + log1p((1-p) expm1(-d c)), the exponent
 // E = tilt l - u^2/2 relative to the reference is
 //   E - E_c = -d (u_c - tilt c) - d^2/2 + tilt log1p((1-p) expm1(-d c))      right of the split point (posterior > 1/2)

@@ -74,6 +74,7 @@ struct NodeSums {
 double sum_phi(const double* l, const double* m, std::size_t blocks, double s) noexcept;
 NodeSums sum_phi_derivatives(const double* l, const double* m, std::size_t blocks, double s, double center) noexcept;
 double sum_plain(const double* g, std::size_t blocks) noexcept;
+double sum_products(const double* a, const double* b, std::size_t blocks) noexcept;
 
 // The far peak, relative to its reference node u_c (see sampled_gaussian_quadrature.cpp).
 struct FarPeak {

@@ -9,6 +9,7 @@
 
 #include "renyi/fp/certified.hpp"
 #include "renyi/fp/lanes.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/loss/sampled_gaussian_quadrature.hpp"
 #include "renyi/special/gauss_legendre.hpp"
 
@@ -244,19 +245,8 @@ double TiltedLaw::log_decay(const TiltedLine& line, double y) const noexcept {
         return (sum_decay(nodes, alpha_, y, at) + rise) / line.weight + (aliasing + kUnitRoundoff * rounding);
     };
     // The best shift is near y E[r]/sigma while that is small.
-    double shift = std::min(0.5 * strip(), y * law_.c * sum_posterior(nodes) / line.weight);
-    double best = decay(shift);
-    for (const double factor : {2.0, 0.5}) {
-        const double start = shift;
-        double next = shift * factor;
-        for (int turn = 0; turn < kMostShifts && next <= 0.5 * strip(); ++turn, next *= factor) {
-            const double here = decay(next);
-            if (!(here < best)) break;
-            best = here;
-            shift = next;
-        }
-        if (shift != start) break;
-    }
+    const double start = std::min(0.5 * strip(), y * law_.c * sum_posterior(nodes) / line.weight);
+    const double best = descend(start, 2.0, 0.5, 0.0, 0.5 * strip(), kMostShifts, decay).value;
     return best < 0.0 ? std::log1p(std::max(best, -lowered(6))) * lowered(2) : 0.0;
 }
 

@@ -239,22 +239,6 @@ double decay_of_rows(const double* weight, const double* posterior, std::size_t 
     return total(sum);
 }
 
-RENYI_MULTIVERSION
-double sum_of(const double* a, std::size_t count) noexcept {
-    double sum[kLanes] = {};
-    for (std::size_t k = 0; k < count; k += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += a[k + i];
-    return total(sum);
-}
-
-RENYI_MULTIVERSION
-double sum_of_products(const double* a, const double* b, std::size_t count) noexcept {
-    double sum[kLanes] = {};
-    for (std::size_t k = 0; k < count; k += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += a[k + i] * b[k + i];
-    return total(sum);
-}
-
 }  // namespace
 
 Line::Line(double b, double c) noexcept : height(b), sine(std::sin(b * c)) {
@@ -276,14 +260,14 @@ void shift(const Nodes& nodes, double alpha, double mode, const Line& line, Shif
                line, out);
 }
 
-double sum_weights(const Nodes& nodes) noexcept { return sum_of(nodes.weight.data(), nodes.count()); }
+double sum_weights(const Nodes& nodes) noexcept { return sum_plain(nodes.weight.data(), nodes.count() / kLanes); }
 
 double sum_losses(const Nodes& nodes) noexcept {
-    return sum_of_products(nodes.weight.data(), nodes.t.data(), nodes.count());
+    return sum_products(nodes.weight.data(), nodes.t.data(), nodes.count() / kLanes);
 }
 
 double sum_posterior(const Nodes& nodes) noexcept {
-    return sum_of_products(nodes.weight.data(), nodes.posterior.data(), nodes.count());
+    return sum_products(nodes.weight.data(), nodes.posterior.data(), nodes.count() / kLanes);
 }
 
 double sum_decay(const Nodes& nodes, double alpha, double y, const Line& line) noexcept {

@@ -128,17 +128,6 @@ double largest_of(const double* exponent, int n) noexcept {
     return result;
 }
 
-// The posteriors of the sampled component, odds/(1 + odds), in e^{L+} and in e^{L-}.
-RENYI_MULTIVERSION
-void find_posteriors(const double* x, std::size_t n, double log_odds, double c, double* above, double* below) noexcept {
-    for (std::size_t i = 0; i < n; ++i) {
-        const double up = lane_exp(-(log_odds + c * x[i] - 0.5 * c * c)),
-                     down = lane_exp(-(log_odds - c * x[i] - 0.5 * c * c));
-        above[i] = 1.0 / (1.0 + up);
-        below[i] = 1.0 / (1.0 + down);
-    }
-}
-
 // The logarithm of the largest normal density of a cell times its width, and 1/width.
 RENYI_MULTIVERSION
 void weigh_cells(const double* x, std::size_t n, double* log_cell, double* per_width) noexcept {
@@ -198,8 +187,9 @@ LineIntegral::LineIntegral(const SampledLoss& law, const LossWindow& window) : l
             for (std::size_t i = 0; i < n; ++i) mirrored[i] = -x_[i];
             if (law_.two_sided()) group_below_ = GroupTurns(*law_.group, mirrored);
         } else {
-            cells::find_posteriors(x_.data(), n, std::log(law_.q) - std::log1p(-law_.q), law_.c, above_.data(),
-                                   below_.data());
+            const double start = std::log(law_.q) - std::log1p(-law_.q) - 0.5 * law_.c * law_.c;
+            find_posteriors(x_.data(), n, start, law_.c, above_.data());
+            find_posteriors(x_.data(), n, start, -law_.c, below_.data());
         }
     }
     cells::weigh_cells(x_.data(), n, log_cell_.data(), per_width_.data());

@@ -110,14 +110,6 @@ double MeasureInversion::log_peak(double tilt) const noexcept {
     return shift_ == 0.0 ? log_excess_peak(tilt) : log_kernel_peak(tilt);
 }
 
-// Rounded up: this covers three sums, a product, a logarithm and the exponential that follows.
-double MeasureInversion::log_chernoff(const Bound& b, double epsilon, double log_factor) const noexcept {
-    if (b.log_measure == -kInfinity) return b.log_measure;
-    const double spent = b.tilt * epsilon, peak = log_peak(b.tilt);
-    const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak) + std::fabs(log_factor) + 1.0;
-    return b.log_measure - spent + peak + log_factor + 8.0 * kUnitRoundoff * size;
-}
-
 double MeasureInversion::log_chernoff(double epsilon) const noexcept {
     return at_.value - tilt_ * epsilon + log_peak(tilt_);
 }
@@ -492,26 +484,15 @@ void MeasureInversion::sum_block(std::size_t block) {
 }
 
 Reading MeasureInversion::read(double epsilon, double log_factor) const noexcept {
-    if (!placed_) return {0.0, 0.0, 0.0, std::exp(log_chernoff(chernoff_, epsilon, log_factor))};
-    const double t = tilt_;
-    const NodeSum::Sum nodes = nodes_.at(centre_ - epsilon, std::fabs(epsilon));
-    const double y = static_cast<double>(nodes_.size()) * step_;
-    const double tail = std::exp(log_tail_) * t * (t + shift_) / (step_ * y);
-    const double exponent = at_.value - t * epsilon + log_factor;
-    const LineFactor factor = line_factor(t, step_, shift_);
-    const double scale = std::exp(exponent + factor.log);
-    const double relative =
-        at_.error + factor.rounding +
-        kUnitRoundoff * (32.0 + 4.0 * std::fabs(exponent) + 4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
-    const double absolute =
-        scale * (nodes.error + quadrature_ * nodes.kernel + tail + relative * std::fabs(nodes.value));
-    const double period = 2.0 * std::numbers::pi / step_;
-    const auto alias = [&](const Bound& b) {
-        return std::exp(log_chernoff(b, epsilon, log_factor)) / std::expm1(std::fabs(t - b.tilt) * period);
-    };
-    const double sum = scale * nodes.value;
-    return {sum, nodes.slope / nodes.value, std::max(0.0, sum - absolute - alias(below_) - alias(above_)),
-            sum + absolute};
+    const auto chernoff = [&](const Bound& b) { return renyi::log_chernoff(b, epsilon, shift_, log_factor); };
+    if (!placed_) return {0.0, 0.0, 0.0, std::exp(chernoff(chernoff_))};
+    const double t = tilt_, log_value = at_.value - t * epsilon + log_factor;
+    const double log_error = at_.error + kUnitRoundoff * (32.0 + 4.0 * std::fabs(log_value) +
+                                                          4.0 * (t * std::fabs(epsilon) + std::fabs(log_factor)));
+    const auto [value, slope, error] = nodes_.read(centre_, epsilon, log_value, log_error, quadrature_, log_tail_);
+    const double aliases =
+        nodes_.alias(below_.tilt, chernoff(below_)) + nodes_.alias(above_.tilt, chernoff(above_));
+    return {value, slope, std::max(0.0, value - error - aliases), value + error};
 }
 
 }  // namespace renyi

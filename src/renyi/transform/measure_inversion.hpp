@@ -56,17 +56,18 @@ inline Complex expm1_complex(Complex d) noexcept {
     return {grown - 2.0 * (grown + 1.0) * half * half, (grown + 1.0) * std::sin(d.imag())};
 }
 
-// log(h/(pi |t| (t + shift))), the logarithm of the factor of a sum over the nodes of a line, and the rounding error of
-// the logarithms and of their sum with an exponent.
-struct LineFactor {
-    double log, rounding;
+// A tilt with the logarithm of a measure's transform there, rounded up.
+struct TiltBound {
+    double tilt, log_measure;
 };
 
-inline LineFactor line_factor(double t, double step, double shift) noexcept {
-    const double of_step = std::log(step / std::numbers::pi);
-    const double of_t = std::log(std::fabs(t)), of_shifted = std::log(t + shift);
-    const double size = std::fabs(of_step) + std::fabs(of_t) + std::fabs(of_shifted);
-    return {of_step - of_t - of_shifted, (kSystemError + 4.0 * kUnitRoundoff) * (1.0 + size)};
+// The logarithm of Chernoff's bound times e^log_factor, rounded up: this covers three sums, a product, a logarithm and
+// the exponential that follows.
+inline double log_chernoff(const TiltBound& b, double epsilon, double shift = 1.0, double log_factor = 0.0) noexcept {
+    if (b.log_measure == -kInfinity) return b.log_measure;
+    const double spent = b.tilt * epsilon, peak = shift == 0.0 ? log_excess_peak(b.tilt) : log_kernel_peak(b.tilt);
+    const double size = std::fabs(b.log_measure) + std::fabs(spent) + std::fabs(peak) + std::fabs(log_factor) + 1.0;
+    return b.log_measure - spent + peak + log_factor + 8.0 * kUnitRoundoff * size;
 }
 
 struct SplitStep {
@@ -130,9 +131,7 @@ private:
         double value, error;     // log M(t)
         double mean, curvature;  // its derivatives
     };
-    struct Bound {
-        double tilt, log_measure;  // log M(tilt), rounded up
-    };
+    using Bound = TiltBound;
     struct Periods {
         double below, above;
 
@@ -161,7 +160,6 @@ private:
     bool make_nodes(double y, double most_work);
     void sum_nodes(double end);
     void sum_block(std::size_t block);
-    double log_chernoff(const Bound& bound, double epsilon, double log_factor) const noexcept;
     double log_peak(double tilt) const noexcept;
 
     Measure measure_;

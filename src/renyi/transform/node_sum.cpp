@@ -76,6 +76,17 @@ void NodeSum::add(double re, double im, double error) {
     size_by_y_ += y * size;
 }
 
+NodeSum::Reading NodeSum::read(double centre, double epsilon, double log_value, double log_error, double quadrature,
+                               double log_tail) const noexcept {
+    const Sum nodes = at(centre - epsilon, std::fabs(epsilon));
+    const LineFactor factor = line_factor(t_, step_, shift_);
+    const double y = static_cast<double>(size()) * step_, scale = std::exp(log_value + factor.log);
+    const double tail = std::exp(log_tail) * t_ * (t_ + shift_) / (step_ * y);
+    const double relative = (log_error + factor.rounding) * std::fabs(nodes.value);
+    return {scale * nodes.value, nodes.slope / nodes.value,
+            scale * (nodes.error + quadrature * nodes.kernel + tail + relative)};
+}
+
 // Errors in units of u |c_j|: 24 of c_j itself; of either turn 4 of its angle and 8 (circular_excess), and 4 more of
 // the angle for the rounding of the angle and of d; 8 of their products; one a group and 8 of the sums; for 1/2 one of
 // the value. The errors of |c_j| are covered by 1 + 2^-30.

@@ -11,27 +11,41 @@ namespace renyi {
 
 namespace {
 
-class LargerCurve final : public RenyiCurve {
+// The larger or the smaller of two curves at every order.
+class OneOfTwo final : public RenyiCurve {
+    // Beyond the largest order of one curve the other one is the smaller.
+    auto chosen(double alpha, auto evaluate, auto bound) const noexcept {
+        if (!larger_ && alpha > first_->largest_order()) return evaluate(*second_);
+        if (!larger_ && alpha > second_->largest_order()) return evaluate(*first_);
+        const auto a = evaluate(*first_), b = evaluate(*second_);
+        return (larger_ ? bound(a) >= bound(b) : bound(a) <= bound(b)) ? a : b;
+    }
+
 public:
-    LargerCurve(CurvePointer first, CurvePointer second) : first_(std::move(first)), second_(std::move(second)) {}
+    OneOfTwo(CurvePointer first, CurvePointer second, bool larger)
+        : first_(std::move(first)), second_(std::move(second)), larger_(larger) {}
 
     LogMoment log_moment(double alpha) const noexcept override {
-        const LogMoment a = first_->log_moment(alpha), b = second_->log_moment(alpha);
-        if (alpha == 1.0) return a.first >= b.first ? a : b;
-        return upper(a.value) >= upper(b.value) ? a : b;
+        return chosen(
+            alpha, [&](const RenyiCurve& curve) { return curve.log_moment(alpha); },
+            [&](const LogMoment& m) { return alpha == 1.0 ? m.first : upper(m.value); });
     }
     Certified divergence(double alpha) const noexcept override {
-        const Certified a = first_->divergence(alpha), b = second_->divergence(alpha);
-        return upper(a) >= upper(b) ? a : b;
+        return chosen(
+            alpha, [&](const RenyiCurve& curve) { return curve.divergence(alpha); },
+            [](Certified c) { return upper(c); });
     }
-    bool convex() const noexcept override { return first_->convex() && second_->convex(); }
-    double largest_order() const noexcept override {
-        return std::min(first_->largest_order(), second_->largest_order());
-    }
-    double largest_loss() const noexcept override { return std::max(first_->largest_loss(), second_->largest_loss()); }
+    bool convex() const noexcept override { return larger_ && first_->convex() && second_->convex(); }
+    double largest_order() const noexcept override { return of_both(&RenyiCurve::largest_order, !larger_); }
+    double largest_loss() const noexcept override { return of_both(&RenyiCurve::largest_loss, larger_); }
 
 private:
+    double of_both(double (RenyiCurve::*bound)() const noexcept, bool larger) const noexcept {
+        const double a = (*first_.*bound)(), b = (*second_.*bound)();
+        return larger ? std::max(a, b) : std::min(a, b);
+    }
     CurvePointer first_, second_;
+    bool larger_;
 };
 
 class ComposedCurve final : public RenyiCurve {
@@ -73,40 +87,6 @@ private:
     double largest_loss_ = 0.0;
 };
 
-// The evaluation with the smaller upper_of; that of the other curve beyond the largest order of one.
-template <class Evaluate, class Upper>
-auto smaller(const RenyiCurve& a, const RenyiCurve& b, double alpha, Evaluate evaluate, Upper upper_of) noexcept {
-    if (alpha > a.largest_order()) return evaluate(b);
-    if (alpha > b.largest_order()) return evaluate(a);
-    const auto first = evaluate(a), second = evaluate(b);
-    return upper_of(first) <= upper_of(second) ? first : second;
-}
-
-class SmallerCurve final : public RenyiCurve {
-public:
-    SmallerCurve(CurvePointer first, CurvePointer second) : first_(std::move(first)), second_(std::move(second)) {}
-
-    LogMoment log_moment(double alpha) const noexcept override {
-        const auto evaluate = [&](const RenyiCurve& curve) { return curve.log_moment(alpha); };
-        if (alpha == 1.0)
-            return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return m.first; });
-        return smaller(*first_, *second_, alpha, evaluate, [](const LogMoment& m) { return upper(m.value); });
-    }
-    Certified divergence(double alpha) const noexcept override {
-        return smaller(
-            *first_, *second_, alpha, [&](const RenyiCurve& curve) { return curve.divergence(alpha); },
-            [](Certified c) { return upper(c); });
-    }
-    bool convex() const noexcept override { return false; }
-    double largest_order() const noexcept override {
-        return std::max(first_->largest_order(), second_->largest_order());
-    }
-    double largest_loss() const noexcept override { return std::min(first_->largest_loss(), second_->largest_loss()); }
-
-private:
-    CurvePointer first_, second_;
-};
-
 // The weights (b - alpha)/(b - a) and (alpha - a)/(b - a) have errors of 3u, the products and the sum add 2u, and the
 // points themselves have 4u.
 constexpr double kPointError = 4.0 * kUnitRoundoff;
@@ -115,8 +95,7 @@ constexpr double kError = kPointError + 5.0 * kUnitRoundoff;
 class Polygon final : public RenyiCurve {
 public:
     explicit Polygon(std::vector<Corner> points) : corners_{{1.0, 0.0}} {
-        std::sort(points.begin(), points.end(),
-                  [](const Corner& a, const Corner& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+        std::sort(points.begin(), points.end());
         for (const Corner& point : points)
             if (std::isfinite(point.y) && point.x != corners_.back().x) add_to_hull(corners_, point);
     }
@@ -127,8 +106,7 @@ public:
         auto right = std::upper_bound(corners_.begin() + 1, corners_.end() - 1, alpha, above);
         const Corner &a = *(right - 1), &b = *right;
         if (alpha > b.x) return {{kInfinity, 0.0}, kInfinity, 0.0};
-        const double width = b.x - a.x;
-        const double value = a.y * ((b.x - alpha) / width) + b.y * ((alpha - a.x) / width);
+        const double value = chord(a, b, alpha);
         return {{value, value == 0.0 ? 0.0 : kError}, slope_of(a, b), 0.0};
     }
     Certified divergence(double alpha) const noexcept override {
@@ -219,10 +197,10 @@ CurvePointer composed_curve(std::vector<CountedCurve> parts) {
     return std::make_shared<const ComposedCurve>(std::move(parts));
 }
 CurvePointer larger_curve(CurvePointer first, CurvePointer second) {
-    return std::make_shared<const LargerCurve>(std::move(first), std::move(second));
+    return std::make_shared<const OneOfTwo>(std::move(first), std::move(second), true);
 }
 CurvePointer smaller_curve(CurvePointer first, CurvePointer second) {
-    return std::make_shared<const SmallerCurve>(std::move(first), std::move(second));
+    return std::make_shared<const OneOfTwo>(std::move(first), std::move(second), false);
 }
 CurvePointer polygon(std::vector<Corner> points) { return std::make_shared<const Polygon>(std::move(points)); }
 CurvePointer bounded_range_curve(double epsilon) { return std::make_shared<const BoundedRangeCurve>(epsilon); }

@@ -2,6 +2,7 @@
 // made of other curves. Orders are at most 1e6.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@ CurvePointer smaller_curve(CurvePointer first, CurvePointer second);
 // A corner of a polygon.
 struct Corner {
     double x, y;
+
+    auto operator<=>(const Corner&) const = default;
 };
 
 // A mechanism known at a list of orders only: the lower convex hull of the points (alpha_i, K_i) and (1, 0), linear
@@ -160,6 +163,13 @@ public:
 protected:
     explicit CurveOfBase(CurvePointer base) : base_(std::move(base)) {}
 
+    // K cut at the line (alpha-1) times the largest loss.
+    LogMoment cut(double alpha, const LogMoment& m) const noexcept {
+        const double line = (alpha - 1.0) * largest_loss_;
+        const bool above = alpha > 1.0 && line < m.value.value;
+        return above ? LogMoment{{line, 2.0 * kUnitRoundoff}, largest_loss_, 0.0} : m;
+    }
+
     CurvePointer base_;
     double largest_order_ = kInfinity, largest_loss_ = kInfinity;
 };
@@ -167,6 +177,9 @@ protected:
 // The slope between two points, and the lower convex hull of points from a first corner on (Andrew's monotone chain): a
 // point replaces those before it while the slopes do not rise.
 inline double slope_of(const Corner& a, const Corner& b) noexcept { return (b.y - a.y) / (b.x - a.x); }
+inline double chord(const Corner& a, const Corner& b, double x) noexcept {
+    return a.y * ((b.x - x) / (b.x - a.x)) + b.y * ((x - a.x) / (b.x - a.x));
+}
 inline void add_to_hull(std::vector<Corner>& corners, const Corner& point) {
     while (corners.size() > 1 && slope_of(corners.back(), point) <= slope_of(*(corners.end() - 2), corners.back()))
         corners.pop_back();

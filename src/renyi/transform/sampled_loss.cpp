@@ -91,6 +91,14 @@ void evaluate(const SampledLoss& law, std::span<const double> x, double* v, doub
     }
 }
 
+RENYI_MULTIVERSION
+void find_posteriors(const double* x, std::size_t n, double start, double c, double* posterior) noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+        const double e = -(start + c * x[i]);
+        posterior[i] = 1.0 / (1.0 + lane_exp(e < 700.0 ? e : 700.0));
+    }
+}
+
 Rotation rotation(const SampledLoss& law, double angle) noexcept {
     const double half_sine = std::sin(0.5 * angle);
     return {angle / law.c, std::sin(angle), 2.0 * half_sine * half_sine, std::tan(angle)};

@@ -86,6 +86,9 @@ struct SampledLoss {
 void evaluate(const SampledLoss& law, std::span<const double> x, double* v, double* log_density,
               double* error = nullptr);
 
+// The posteriors odds/(1 + odds) of the sampled component, log odds = start + c x.
+void find_posteriors(const double* x, std::size_t n, double start, double c, double* posterior) noexcept;
+
 // The line Im x = a: sine, versine (1 - cos) and tangent of c a.
 struct Rotation {
     double a, sine, versine, tangent;

@@ -216,10 +216,7 @@ private:
         return terms.excess.log_moment(12.0 * kUnitRoundoff);
     }
     LogMoment above(double alpha) const noexcept {
-        LogMoment m = polygon_segment(alpha, largest_order_, [this](double n) { return at_whole_order(n); });
-        const double cut = (alpha - 1.0) * largest_loss_;
-        if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
-        return m;
+        return cut(alpha, polygon_segment(alpha, largest_order_, [this](double n) { return at_whole_order(n); }));
     }
     // The lines through (n-1, n) and (n+1, n+2) at alpha = n + t; the second needs the base at n+2.
     LogMoment below(double alpha) const noexcept {
@@ -390,9 +387,7 @@ public:
             const LogMoment plain = base_->log_moment(alpha);
             if (!(m.value.value < plain.value.value)) return plain;
         }
-        const double cut = (alpha - 1.0) * largest_loss_;
-        if (alpha > 1.0 && cut < m.value.value) return {{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0};
-        return m;
+        return cut(alpha, m);
     }
     // Up to 2 the curve is one segment from (1, 0).
     Certified divergence(double alpha) const noexcept override {

@@ -27,8 +27,7 @@ class PrivacyProfile {
 public:
     // Any subset of the points gives a bound, so that rounding of slopes does no harm.
     explicit PrivacyProfile(std::vector<Corner> points) : corners_{{0.0, 1.0}} {
-        std::sort(points.begin(), points.end(),
-                  [](const Corner& a, const Corner& b) { return a.x != b.x ? a.x < b.x : a.y < b.y; });
+        std::sort(points.begin(), points.end());
         for (const Corner& point : points) {
             if (!(point.x < kInfinity) || !(point.y < corners_.back().y)) continue;
             if (point.x == 0.0) {
@@ -48,9 +47,7 @@ public:
                                             [](double x, const Corner& p) { return x < p.x; });
         if (right == corners_.end()) return {corners_.back().y, 0.0};
         const Corner &a = *(right - 1), &b = *right;
-        const double width = b.x - a.x;
-        const double chord = a.y * ((b.x - excess) / width) + b.y * ((excess - a.x) / width);
-        return {std::fmin(chord * (1.0 + 8.0 * kUnitRoundoff), a.y), slope_of(a, b)};
+        return {std::fmin(chord(a, b, excess) * (1.0 + 8.0 * kUnitRoundoff), a.y), slope_of(a, b)};
     }
 
 private:
@@ -251,11 +248,7 @@ public:
 
     LogMoment log_moment(double alpha) const noexcept override {
         if (alpha > largest_order_) return {{kInfinity, 0.0}, kInfinity, 0.0};
-        const double cut = (alpha - 1.0) * largest_loss_;
-        if (alpha >= flat_until_ && (alpha > 1.0 || flat_divergence_ == 0.0)) {
-            const LogMoment m = formula(alpha);
-            return m.value.value > cut ? LogMoment{{cut, 2.0 * kUnitRoundoff}, largest_loss_, 0.0} : m;
-        }
+        if (alpha >= flat_until_ && (alpha > 1.0 || flat_divergence_ == 0.0)) return cut(alpha, formula(alpha));
         const double flat = std::min(flat_divergence_, largest_loss_);
         const double value = alpha > 1.0 ? (alpha - 1.0) * flat : 0.0;
         return {{value, value == 0.0 ? 0.0 : 2.0 * kUnitRoundoff}, flat, 0.0};

@@ -4,17 +4,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
+
 // The hot loops over the nodes; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation
 // order: the same bits on every instruction set. Errors are in u.
 namespace renyi::windowed {
-
-RENYI_MULTIVERSION
-double first_moment(const double* weight, const double* loss, std::size_t n) noexcept {
-    double sum[kLanes] = {};
-    for (std::size_t block = 0; block < n; block += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += weight[block + i] * loss[block + i];
-    return total(sum);
-}
 
 namespace {
 
@@ -262,7 +256,7 @@ double WindowedNodes::tilt_weights(double tilt, double& sum) const {
 WindowedMoment WindowedNodes::rough_moment(double tilt) const {
     double sum = 0.0;
     const double top = tilt_weights(tilt, sum);
-    const double mean = windowed::first_moment(weight_.data(), loss_.data(), loss_.size()) / sum;
+    const double mean = sum_products(weight_.data(), loss_.data(), loss_.size() / kLanes) / sum;
     const double variance = windowed::second_moment(weight_.data(), loss_.data(), loss_.size(), mean) / sum;
     return {top + std::log(sum), 0.0, mean, 0.0, variance};
 }
@@ -283,7 +277,7 @@ WindowedMoment WindowedNodes::moment(double tilt) const {
     const std::size_t n = loss_.size();
     const double additions = static_cast<double>(n / kLanes) + 8.0;
     WindowedMoment m{};
-    m.mean = windowed::first_moment(weight_.data(), loss_.data(), n) / sum;
+    m.mean = sum_products(weight_.data(), loss_.data(), n / kLanes) / sum;
     const windowed::Spread s = windowed::sum_spread(weight_.data(), loss_.data(), rounding_.data(), loss_error_.data(),
                                                     n, m.mean, additions, std::fabs(tilt));
     m.variance = s.second / sum;

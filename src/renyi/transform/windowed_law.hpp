@@ -28,9 +28,6 @@ namespace windowed {
 
 constexpr double kOpen = 9.0;  // argument beyond which the window is 1: 1 - Phi(9) < 2^-62
 
-// sum weight loss over whole blocks of lanes.
-double first_moment(const double* weight, const double* loss, std::size_t n) noexcept;
-
 }  // namespace windowed
 
 // log E[W e^{t loss}] with its absolute error, and mean and variance of the tilted law.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renyi/fp/search.hpp"
+#include "renyi/loss/sampled_gaussian_kernels.hpp"
 #include "renyi/special/elementary.hpp"
 
 // The hot loops; arrays are padded with nodes of weight 0 to a multiple of kLanes. Fixed summation order: the same bits
@@ -134,13 +136,6 @@ namespace {
 
 void pad(std::vector<double>& a) { a.resize((a.size() + kLanes - 1) / kLanes * kLanes, 0.0); }
 
-double sum_of(const std::vector<double>& a) {
-    double sum[kLanes] = {};
-    for (std::size_t block = 0; block < a.size(); block += kLanes)
-        for (int i = 0; i < kLanes; ++i) sum[i] += a[block + i];
-    return total(sum);
-}
-
 }  // namespace
 
 WindowedTransform::WindowedTransform(const WindowedNodes& nodes, double tilt, double mean, double step, double last)
@@ -180,10 +175,10 @@ void WindowedTransform::separate(const std::vector<double>& weight, const std::v
     }
     for (auto* a : {&still_weight, &still, &moving_weight_, &moving_}) pad(*a);
     additions_ = static_cast<double>((still.size() + moving_.size()) / kLanes) + 8.0;
-    still_mass_ = sum_of(still_weight);
-    moving_mass_ = sum_of(moving_weight_);
-    still_mean_ = windowed::first_moment(still_weight.data(), still.data(), still.size());
-    moving_mean_ = windowed::first_moment(moving_weight_.data(), moving_.data(), moving_.size());
+    still_mass_ = sum_plain(still_weight.data(), still.size() / kLanes);
+    moving_mass_ = sum_plain(moving_weight_.data(), moving_.size() / kLanes);
+    still_mean_ = sum_products(still_weight.data(), still.data(), still.size() / kLanes);
+    moving_mean_ = sum_products(moving_weight_.data(), moving_.data(), moving_.size() / kLanes);
     unit_ = std::ldexp(1.0, std::ilogb(last));  // losses may be so large that their powers overflow
     windowed::sum_moments(still_weight.data(), still.data(), still.size(), unit_, moments_);
 }
@@ -326,15 +321,6 @@ double add_decay(LossShape shape, const double* weight, const double* above, con
     return add_decay<LossShape::one_sided>(weight, above, below, argument, n, at, steps, count);
 }
 
-// p = odds/(1 + odds), log odds = start + c x.
-RENYI_MULTIVERSION
-void find_posteriors(const double* x, std::size_t n, double start, double c, double* posterior) noexcept {
-    for (std::size_t i = 0; i < n; ++i) {
-        const double e = -(start + c * x[i]);
-        posterior[i] = 1.0 / (1.0 + lane_exp(e < 700.0 ? e : 700.0));
-    }
-}
-
 RENYI_MULTIVERSION
 void find_log_cdf(const double* u, std::size_t n, double* log_cdf) noexcept {
     for (std::size_t i = 0; i < n; ++i) log_cdf[i] = log_normal_cdf(u[i]);
@@ -345,6 +331,7 @@ void find_log_cdf(const double* u, std::size_t n, double* log_cdf) noexcept {
 namespace {
 
 constexpr double kNowhere = -1e100;  // an output at which no record was in the sample
+constexpr int kMostAngles = 100;     // as many as there are above the least; affects the width of log_bound alone
 
 }  // namespace
 
@@ -419,22 +406,11 @@ double DecayByNodes::mean_decay(double y, double angle) const {
 
 double DecayByNodes::log_bound(double y) const {
     // The best shift is near y E[p]/sigma while this is small.
-    double angle = std::min(highest_, y * law_.c * law_.c * mean_posterior_ + 1e-6);
-    double best = mean_decay(y, angle);
-    for (const double factor : {1.7, 0.6}) {
-        bool better = false;
-        for (double next = angle * factor; next <= highest_ && next > 1e-9; next *= factor) {
-            const double here = mean_decay(y, next);
-            if (!(here < best)) break;
-            best = here;
-            angle = next;
-            better = true;
-        }
-        if (better) break;
-    }
+    const double start = std::min(highest_, y * law_.c * law_.c * mean_posterior_ + 1e-6);
+    const Least least =
+        descend(start, 1.7, 0.6, 1e-9, highest_, kMostAngles, [&](double angle) { return mean_decay(y, angle); });
     // The nodes left out weigh e^{a^2/2} times as much on the line.
-    const double a = angle / law_.c;
-    best += 4.0 * left_out_ * std::exp(0.5 * a * a);
+    const double a = least.place / law_.c, best = least.value + 4.0 * left_out_ * std::exp(0.5 * a * a);
     return best < 0.0 ? std::log1p(std::max(best, -lowered(6))) : 0.0;
 }
 

@@ -124,7 +124,7 @@ public:
             left |= m.to < m.from;
             right |= m.from < m.to;
         }
-        double low = lowest_ - kReach, high = highest_ + kReach;
+        const double low = lowest_ - kReach, high = highest_ + kReach;
         ends_ = symmetric_ ? std::vector<double>{low, 0.0, high}
                            : std::vector<double>{low, high};  // no span crosses loss 0
         std::vector<double> centres;
@@ -137,9 +137,8 @@ public:
         }
         std::ranges::sort(ends_);
         if (!(left && right)) return;
-        for (double middle = 0.5 * (low + high); low < middle && middle < high; middle = 0.5 * (low + high))
-            (slope(middle) < 0.0 ? low : high) = middle;
-        ends_.insert(std::ranges::upper_bound(ends_, low), low);
+        const double turn = bisect(low, high, 0.0, [this](double x) { return !(slope(x) < 0.0); }).low;
+        ends_.insert(std::ranges::upper_bound(ends_, turn), turn);
     }
 
     Spans spans(Side, const Fineness& fineness) const override {

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "renyi/fp/certified.hpp"
+#include "renyi/fp/search.hpp"
 #include "renyi/transform/lattice/tilted_law.hpp"
 
 namespace renyi::lattice {
@@ -230,11 +231,8 @@ double saddle(const NodeLaws& laws, double epsilon, std::optional<double> near) 
     } else if (!too_large(high)) {
         return high;
     }
-    while (high > 1.02 * low) {
-        const double middle = std::sqrt(low) * std::sqrt(high);  // the product may overflow
-        (too_large(middle) ? high : low) = middle;
-    }
-    return std::sqrt(low) * std::sqrt(high);
+    const Interval around = bisect_ratio(low, high, 1.02, too_large);
+    return std::sqrt(around.low) * std::sqrt(around.high);
 }
 
 double log_delta_at(const NodeLaws& laws, double t, double epsilon) {
