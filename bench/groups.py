@@ -23,6 +23,7 @@ from scipy.stats import binom
 from speed import duration, table
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
+from renyi.accountants._curves import upper_end
 from renyi.accountants._groups import GroupCurve
 
 OUTPUT = Path(__file__).parent / "results" / "groups.md"
@@ -56,7 +57,7 @@ def by_group(noise: float, rate: float, records: int) -> float:
 
 def by_chain(noise: float, rate: float, records: int) -> float:
     one = accountant(noise, rate)._curve_of(None, 1e-5)
-    return float(GroupCurve(one, one, records).epsilon_brackets(np.array([DELTA]))[1, 0])
+    return upper_end(GroupCurve(one, one, records), "epsilon", DELTA)
 
 
 def by_peer(noise: float, rate: float, records: int) -> float:

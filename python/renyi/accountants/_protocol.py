@@ -5,14 +5,14 @@ Every answer is an end of a bracket of a `Curve`, which an accountant gives for 
 
 import math
 from abc import abstractmethod
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import DirectionName
 from renyi._validation import Range, delta_of, epsilon_of, number_in, numbers_of, uses_of
-from renyi.accountants._curves import Array, Curve, PureCurve, opposite
+from renyi.accountants._curves import Array, Curve, PureCurve, Wanted, opposite
 from renyi.accountants._groups import GroupCurve
 from renyi.accountants._ledger import Part, group_size_of, leaves_of
 from renyi.accountants._risk import Risks
@@ -145,7 +145,7 @@ class Accountant(Risks[Part]):
 
     def _ends(
         self,
-        wanted: Literal["epsilon", "delta"],
+        wanted: Wanted,
         given: npt.ArrayLike,
         direction: DirectionName | None,
         rtol: float,
@@ -156,15 +156,10 @@ class Accountant(Risks[Part]):
         name, most = ("delta", 1.0) if wanted == "epsilon" else ("epsilon", math.inf)
         allowed = f"a number in [0, {most:g}] or an array of these"
         flat, shape = numbers_of(given, name, 0.0, most, allowed)
-        curves = [self._curve(direction, rtol_of(rtol), group_size_of(group_size))]
+        curve = self._curve(direction, rtol_of(rtol), group_size_of(group_size))
+        low, high = curve.brackets(wanted, flat)
         if attained and (least := self._attained(direction, rtol)) is not None:
-            curves.append(least)
-        found = []
-        for curve in curves:
-            of_curve = curve.epsilon_brackets if wanted == "epsilon" else curve.delta_brackets
-            found.append(of_curve(flat))
-        (low, high), *lower = found
-        low = np.minimum(lower[0][0], high) if lower else low
+            low = np.minimum(least.brackets(wanted, flat)[0], high)
         if not shape:
             return low.item(), high.item()
         return low.reshape(shape), high.reshape(shape)

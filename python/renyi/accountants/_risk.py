@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from renyi._adjacency import DirectionName
 from renyi._validation import numbers_of, probability_of
-from renyi.accountants._curves import Array, Curve, opposite
+from renyi.accountants._curves import Array, Curve, opposite, upper_end
 from renyi.accountants._ledger import Ledger, Part, group_size_of
 from renyi.accountants._tradeoff import beta_from_curves
 
@@ -81,9 +81,9 @@ class Risks(Ledger[Part]):
         other = half if direction is None else self._curve(opposite(direction), RTOL, 1)
         return beta_from_curves(
             alpha,
-            lambda epsilons: tested.delta_brackets(epsilons)[1],
-            lambda epsilons: other.delta_brackets(epsilons)[1],
-            lambda: float(half.epsilon_brackets(np.array([0.5]))[1, 0]),
+            lambda epsilons: tested.brackets("delta", epsilons)[1],
+            lambda epsilons: other.brackets("delta", epsilons)[1],
+            lambda: upper_end(half, "epsilon", 0.5),
             self._beta_rtol(),
         )
 
@@ -133,5 +133,4 @@ class Risks(Ledger[Part]):
         return rare * (1.0 - delta) * (1.0 - 2.0**-50) if delta else rare
 
     def _delta_at(self, epsilon: float, group_size: int) -> float:
-        curve = self._curve(None, RTOL, group_size)
-        return float(curve.delta_brackets(np.array([epsilon]))[1, 0])
+        return upper_end(self._curve(None, RTOL, group_size), "delta", epsilon)
