@@ -41,7 +41,7 @@ from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant
 from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms import Mechanism, PrivacyLoss
-from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve, UnsupportedMechanismError
+from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve
 from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
     SMALLEST_RATE,
@@ -165,14 +165,6 @@ class PLDAccountant(Accountant[Part]):
         with self.lock:
             return list(self._steps.items()), list(self._losses.items())
 
-    def _leaves(self) -> list[tuple[Mechanism, int]]:
-        """Return the composed mechanisms, with compositions expanded."""
-        return [
-            (leaf, times * count)
-            for mechanism, count in self.mechanisms
-            for leaf, times in leaves_of(mechanism)
-        ]
-
     # From the composition to a curve.
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
@@ -237,13 +229,12 @@ class PLDAccountant(Accountant[Part]):
         def composed() -> LossComposition:
             steps, losses = self._contents()
             parts = [(step_pair(step, self._adjacency, side), count) for step, count in steps]
-            parts += [(self._pair(part, side), count) for part, count in losses]
+            parts += [
+                (part.dominating_pair(self._adjacency, side), count) for part, count in losses
+            ]
             return LossComposition(parts, rtol, LATTICE_POINTS)
 
         return cache(composed)
-
-    def _pair(self, mechanism: Mechanism, side: DirectionName) -> Pair:
-        return mechanism.dominating_pair(self._adjacency, side)
 
     def _has_epochs(self) -> bool:
         """Return whether epochs of random allocation take part."""
@@ -303,11 +294,8 @@ class PLDAccountant(Accountant[Part]):
         """
         if self._adjacency != "replace_one" or not self._has_epochs():
             return None
-        accountant = PLDAccountant()
-        try:
-            for mechanism, count in self.mechanisms:
-                accountant.compose(mechanism, count)
-        except UnsupportedMechanismError:
+        accountant = self._composed_by(PLDAccountant())
+        if accountant is None:
             return None
         return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in DIRECTIONS))
 
@@ -321,9 +309,11 @@ class PLDAccountant(Accountant[Part]):
         for pairs, side in zip(found, sides, strict=True):
             for leaf, count in parts:
                 known = leaf.attained_pair(self._adjacency, side)
-                pairs.append((self._pair(leaf, side) if known is None else known[0], count))
-                if known is not None:
+                if known is None:
+                    known = leaf.dominating_pair(self._adjacency, side), 0.0
+                else:
                     errors.append(count * known[1])
+                pairs.append((known[0], count))
         if not errors:
             return None
         lattices = (LossComposition(pairs, rtol, LATTICE_POINTS) for pairs in found)
@@ -364,13 +354,7 @@ class PLDAccountant(Accountant[Part]):
 
     def _renyi(self) -> RDPAccountant | None:
         """Return a Rényi accountant of the composition as it is now, if it takes all of it."""
-        accountant = RDPAccountant(adjacency=self._adjacency)
-        try:
-            for mechanism, count in self.mechanisms:
-                accountant.compose(mechanism, count)
-        except (UnsupportedMechanismError, ValueError):  # more than 10^9 equal parts among them
-            return None
-        return accountant
+        return self._composed_by(RDPAccountant(adjacency=self._adjacency))
 
     def _renyi_curve(self) -> Curve | None:
         if self._has_epochs() or self._single_use("remove") is not None:
