@@ -19,6 +19,7 @@ from harness import duration, facts, least, options_of, publish, table
 from scipy.stats import binom
 
 from renyi import Gaussian, PLDAccountant, PoissonSampled
+from renyi.accountants._curves import upper_end
 from renyi.accountants._groups import GroupCurve
 
 DELTA = 1e-6
@@ -41,7 +42,7 @@ def by_group(noise: float, rate: float, records: int) -> float:
 
 def by_chain(noise: float, rate: float, records: int) -> float:
     one = accountant(noise, rate)._curve_of(None, 1e-5)
-    return float(GroupCurve(one, one, records).epsilon_brackets(np.array([DELTA]))[1, 0])
+    return upper_end(GroupCurve(one, one, records), "epsilon", DELTA)
 
 
 def by_peer(noise: float, rate: float, records: int) -> float:

@@ -146,7 +146,7 @@ def routes(questions: Sequence[Question]) -> Iterator[str]:
         curve.add(q, sigma, float(steps))
         for pair, counts in found.items():
             asked = curve.questions(pair)
-            asked.epsilon_into(np.array([question.at]), np.empty((2, 1)))
+            asked.answer("epsilon", np.array([question.at]), np.empty((2, 1)))
             counts[asked.route] += 1
     names = sorted({name for counts in found.values() for name in counts})
     shares = (

@@ -168,8 +168,14 @@ Route = Literal[
 def wide_brackets(brackets: _Array, rtol: float, /) -> list[int]: ...
 
 class Questions:
-    def delta_into(self, epsilons: _Array, out: _Array, known: _Array | None = None, /) -> None: ...
-    def epsilon_into(self, deltas: _Array, out: _Array, known: _Array | None = None, /) -> None: ...
+    def answer(
+        self,
+        wanted: Literal["epsilon", "delta"],
+        asked: _Array,
+        out: _Array,
+        known: _Array | None = None,
+        /,
+    ) -> None: ...
 
 class SampledGaussianQuestions(Questions):
     def rough_delta(self, epsilon: float, /) -> float: ...

@@ -63,15 +63,9 @@ cdef class Questions:
     ``known[i]`` is valid, it may be the upper end.
     """
 
-    def delta_into(self, const double[::1] epsilons, double[:, ::1] out, const double[::1] known=None):
-        """Answer delta at every epsilon, in any order."""
-        self.answer(False, epsilons, out, known)
-
-    def epsilon_into(self, const double[::1] deltas, double[:, ::1] out, const double[::1] known=None):
-        """Answer epsilon at every delta in [0, 1], in any order."""
-        self.answer(True, deltas, out, known)
-
-    cdef answer(self, bint of_epsilon, const double[::1] asked, double[:, ::1] out, const double[::1] known):
+    def answer(self, str wanted, const double[::1] asked, double[:, ::1] out, const double[::1] known=None):
+        """Answer "epsilon" at every delta in [0, 1], or "delta" at every epsilon, in any order."""
+        cdef bint of_epsilon = wanted == "epsilon"
         cdef vector[Bracket] answers
         cdef ConstDoubles places = view(asked), limits
         if known is not None:

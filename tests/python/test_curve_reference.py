@@ -49,7 +49,7 @@ def brackets():
     found = np.empty((len(POINTS), 2))
     for row, point in zip(found, POINTS, strict=True):
         out = np.empty((2, 1))
-        curve(point).questions(point.direction).delta_into(np.array([point.epsilon]), out)
+        curve(point).questions(point.direction).answer("delta", np.array([point.epsilon]), out)
         row[:] = out[:, 0]
     return found
 
@@ -93,7 +93,7 @@ def test_epsilon_is_the_inverse():
         delta = point.hi if point.lo >= 0 else float(np.nextafter(point.hi, 0))
         above = point.hi if point.lo <= 0 else float(np.nextafter(point.hi, 1))
         out = np.empty((2, 2))
-        curve(point).questions(point.direction).epsilon_into(np.array([delta, above]), out)
+        curve(point).questions(point.direction).answer("epsilon", np.array([delta, above]), out)
         assert out[0, 1] <= point.epsilon <= out[1, 0], name(point)
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from renyi._adjacency import DirectionName
 from renyi._engine import LossComposition
 
 Array = npt.NDArray[np.float64]
+Wanted = Literal["epsilon", "delta"]
 
 SHARES = np.linspace(0.1, 0.9, 9)  # the shares of epsilon, or of delta, that removal takes
 ROUNDING = 1.0 + 2.0**-49
@@ -19,13 +20,19 @@ MARGIN = 0.5  # the first guess of epsilon exceeds that of Poisson samples by th
 
 
 class Curve(Protocol):
-    """A privacy curve, known by certified brackets: lower and upper ends, of shape (2, n)."""
+    """A privacy curve, known by certified brackets."""
 
-    def epsilon_brackets(self, deltas: Array, /) -> Array:
-        """Return brackets of the least epsilon at every delta in [0, 1], at least 0."""
+    def brackets(self, wanted: Wanted, values: Array, /) -> Array:
+        """Return lower and upper ends, of shape (2, n).
 
-    def delta_brackets(self, epsilons: Array, /) -> Array:
-        """Return brackets of delta at every epsilon in [0, inf]."""
+        They are of the least epsilon >= 0 at every delta in [0, 1], or of delta at every epsilon in
+        [0, inf].
+        """
+
+
+def upper_end(curve: Curve, wanted: Wanted, value: float) -> float:
+    """Return the upper end of one bracket."""
+    return float(curve.brackets(wanted, np.array([value]))[1, 0])
 
 
 def opposite(direction: DirectionName) -> DirectionName:
@@ -44,13 +51,9 @@ class JoinedCurve:
     def __init__(self, join: Callable[[list[Array]], Array], *curves: Curve) -> None:
         self._join, self._curves = join, curves
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        return self._join([curve.epsilon_brackets(deltas) for curve in self._curves])
-
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        return self._join([curve.delta_brackets(epsilons) for curve in self._curves])
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower and upper ends."""
+        return self._join([curve.brackets(wanted, values) for curve in self._curves])
 
 
 def smallest(brackets: list[Array]) -> Array:
@@ -76,17 +79,14 @@ class PureCurve:
         if self._most == math.inf or Fraction(self._most) != loss:  # logarithms are rounded up
             self._least = math.nextafter(math.nextafter(self._least, 0.0), 0.0)
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        result = np.minimum(self._curve.epsilon_brackets(deltas), self._most)
-        at_zero = deltas == 0.0
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower and upper ends."""
+        result = self._curve.brackets(wanted, values)
+        if wanted == "delta":
+            result[:, values >= self._most] = 0.0
+            return result
+        result, at_zero = np.minimum(result, self._most), values == 0.0
         result[0, at_zero] = np.maximum(result[0, at_zero], self._least)
-        return result
-
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        result = self._curve.delta_brackets(epsilons)
-        result[:, epsilons >= self._most] = 0.0
         return result
 
 
@@ -116,29 +116,23 @@ class ReplacedCurve:
     def __init__(self, remove: Curve, add: Curve) -> None:
         self._remove, self._add = remove, add
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        result = self._remove.epsilon_brackets(deltas)
-        for i, delta in enumerate(deltas.tolist()):
-            first = self._remove.epsilon_brackets(delta * SHARES)[1]
-            with np.errstate(under="ignore"):
-                left = delta * (1.0 - SHARES) * np.exp(-first) / ROUNDING
-            result[1, i] = ((first + self._add.epsilon_brackets(left)[1]) * ROUNDING).min()
-        return result
-
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        result = self._remove.delta_brackets(epsilons)
-        for i, epsilon in enumerate(epsilons.tolist()):
-            if epsilon == np.inf:
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower and upper ends."""
+        result = self._remove.brackets(wanted, values)
+        for i, value in enumerate(values.tolist()):
+            if value == math.inf:
                 result[1, i] = min(2.0 * result[1, i], 1.0)
                 continue
-            parts = epsilon * SHARES
-            first = self._remove.delta_brackets(parts)[1]
-            with np.errstate(over="ignore", invalid="ignore"):
-                rest = np.exp(parts) * self._add.delta_brackets(epsilon - parts)[1]
-            result[1, i] = min(float(np.nanmin((first + rest) * ROUNDING)), 1.0)
-        return result
+            parts = value * SHARES
+            first = self._remove.brackets(wanted, parts)[1]
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                if wanted == "epsilon":
+                    left = value * (1.0 - SHARES) * np.exp(-first) / ROUNDING
+                    total = first + self._add.brackets(wanted, left)[1]
+                else:
+                    total = first + np.exp(parts) * self._add.brackets(wanted, value - parts)[1]
+            result[1, i] = np.nanmin(total * ROUNDING)
+        return result if wanted == "epsilon" else np.minimum(result, 1.0)
 
 
 class AttainedCurve:
@@ -155,24 +149,16 @@ class AttainedCurve:
         # event where P - e^epsilon Q is positive, P <= 1, for every use.
         self._error = 4.0 * error
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower ends and infinity, of shape (2, n)."""
-        low = [
-            max(
-                lattice.epsilon_bounds(min(delta + self._error, 1.0))[0]
-                for lattice in self._lattices
-            )
-            for delta in deltas.tolist()
-        ]
-        return np.array([np.maximum(low, 0.0), np.full(deltas.size, math.inf)])
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower ends, and infinity or 1."""
+        low = [max(self._lower(one, wanted, x) for one in self._lattices) for x in values.tolist()]
+        most = math.inf if wanted == "epsilon" else 1.0
+        return np.array([np.maximum(low, 0.0), np.full(values.size, most)])
 
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower ends and 1, of shape (2, n)."""
-        low = [
-            max(lattice.delta_bounds(epsilon)[0] for lattice in self._lattices) - self._error
-            for epsilon in epsilons.tolist()
-        ]
-        return np.array([np.maximum(low, 0.0), np.ones(epsilons.size)])
+    def _lower(self, lattice: LossComposition, wanted: Wanted, value: float) -> float:
+        if wanted == "epsilon":
+            return lattice.epsilon_bounds(min(value + self._error, 1.0))[0]
+        return lattice.delta_bounds(value)[0] - self._error
 
 
 class NearlyPoissonCurve:
@@ -198,33 +184,31 @@ class NearlyPoissonCurve:
         self._poisson, self._slack, self._otherwise = poisson, slack * (1.0 + 2.0**-48), otherwise
         self._narrow = narrow
 
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        off = self._off(epsilons)
-        low, high = self._poisson.delta_brackets(epsilons)
-        result = np.array([np.maximum(down(low - off), 0.0), np.minimum(up(high + off), 1.0)])
-        far = np.flatnonzero(~(off <= self._narrow * result[0]))
-        if far.size:
-            _intersect(result, far, self._otherwise.delta_brackets(epsilons[far]))
-        return result
-
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        # Below this epsilon, delta is off by no more than at this epsilon.
-        most = self._poisson.epsilon_brackets(deltas)[1] + MARGIN
-        low = self._poisson.epsilon_brackets(np.minimum(up(deltas + self._off(most)), 1.0))[0]
-        high = self._least(deltas, most)
-        high = self._least(deltas, high)  # the error is smaller there
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower and upper ends."""
+        if wanted == "delta":
+            off = self._off(values)
+            low, high = self._poisson.brackets(wanted, values)
+            low, high = np.maximum(down(low - off), 0.0), np.minimum(up(high + off), 1.0)
+            deltas = low
+        else:  # below this epsilon, delta is off by no more than at this epsilon
+            most = self._poisson.brackets(wanted, values)[1] + MARGIN
+            low = self._poisson.brackets(wanted, np.minimum(up(values + self._off(most)), 1.0))[0]
+            high = self._least(values, most)
+            high = self._least(values, high)  # the error is smaller there
+            off, deltas = self._off(high), values
         result = np.array([low, high])
-        far = np.flatnonzero(~(self._off(high) <= self._narrow * deltas))
+        far = np.flatnonzero(~(off <= self._narrow * deltas))
         if far.size:
-            _intersect(result, far, self._otherwise.epsilon_brackets(deltas[far]))
+            others = self._otherwise.brackets(wanted, values[far])
+            result[0, far] = np.maximum(low[far], others[0])
+            result[1, far] = np.minimum(high[far], others[1])
         return result
 
     def _least(self, deltas: Array, most: Array) -> Array:
         """Return an upper end of epsilon, infinite where it is not below ``most``."""
         left = down(deltas - self._off(most))
-        found = self._poisson.epsilon_brackets(np.maximum(left, 0.0))[1]
+        found = self._poisson.brackets("epsilon", np.maximum(left, 0.0))[1]
         return np.where((left >= 0.0) & (found <= most), found, math.inf)
 
     def _off(self, epsilons: Array) -> Array:
@@ -240,8 +224,3 @@ def up(values: Array) -> Array:
 
 def down(values: Array) -> Array:
     return np.nextafter(values, -math.inf)
-
-
-def _intersect(brackets: Array, places: npt.NDArray[np.intp], others: Array) -> None:
-    brackets[0, places] = np.maximum(brackets[0, places], others[0])
-    brackets[1, places] = np.minimum(brackets[1, places], others[1])

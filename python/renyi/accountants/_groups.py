@@ -13,7 +13,7 @@ import numpy as np
 
 from renyi._engine import RenyiCurve
 from renyi._search import smallest_argument
-from renyi.accountants._curves import Array, Curve
+from renyi.accountants._curves import Array, Curve, Wanted, upper_end
 from renyi.accountants._tradeoff import (
     LARGEST_EPSILON,
     Exceeded,
@@ -44,27 +44,23 @@ class GroupCurve:
         """Tests between the ends of the chain."""
         return Chain(self._own, self._other, self._size)
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        result = self._own.epsilon_brackets(deltas)
-        # The largest losses add up.
-        largest = float(self._own.epsilon_brackets(np.zeros(1))[1, 0])
-        largest *= self._size * (1.0 + 2.0**-52)
-        for i, delta in enumerate(deltas.tolist()):
-            found = self._epsilon(delta, min(self._size * float(result[1, i]), largest))
-            result[1, i] = max(min(found, largest), result[0, i])
-        return result
-
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        result = self._own.delta_brackets(epsilons)
-        for i, epsilon in enumerate(epsilons.tolist()):
-            result[1, i] = max(self.chain.delta(epsilon), result[0, i])
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower and upper ends."""
+        low, high = result = self._own.brackets(wanted, values)
+        if wanted == "delta":
+            high[:] = [self.chain.delta(epsilon) for epsilon in values.tolist()]
+        else:
+            # The largest losses add up.
+            largest = upper_end(self._own, wanted, 0.0) * self._size * (1.0 + 2.0**-52)
+            starts = np.minimum(self._size * high, largest)
+            high[:] = list(map(self._epsilon, values.tolist(), starts.tolist()))
+            np.minimum(high, largest, out=high)
+        np.maximum(high, low, out=high)
         return result
 
     def _epsilon(self, delta: float, start: float) -> float:
         """Return an epsilon at which the chain's delta is small enough, about the least."""
-        if delta == 0.0:  # the largest losses add up
+        if delta == 0.0:
             return math.inf
         if self.chain.delta(0.0) <= delta:
             return 0.0
@@ -115,13 +111,13 @@ class Chain:
     def __init__(self, own: Curve, other: Curve, size: int) -> None:
         self._own, self._size = own, size
         self._lines = Lines(
-            lambda epsilons: own.delta_brackets(epsilons)[1],
-            lambda epsilons: other.delta_brackets(epsilons)[1],
+            lambda epsilons: own.brackets("delta", epsilons)[1],
+            lambda epsilons: other.brackets("delta", epsilons)[1],
         )
         self._lines.add(np.zeros(1))
         self._hopeless = self._lines.lost[0] >= 1.0
         if not self._hopeless:
-            start = float(own.epsilon_brackets(np.array([0.5]))[1, 0])
+            start = upper_end(own, "epsilon", 0.5)
             if 0.0 < start < LARGEST_EPSILON:
                 self._lines.add(np.array([-start, start]))
             tail = upper_tail(np.abs(SEEDS))
@@ -150,9 +146,9 @@ class Chain:
         at_zero = self.delta(0.0)
         if not 0.0 < at_zero < 1.0:
             return np.zeros(1), np.array([at_zero])
-        infinite = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
-        least = np.array([max(LEAST_OF_PROFILE, infinite * (1.0 + 1e-6))])
-        most = self._size * min(float(self._own.epsilon_brackets(least)[1, 0]), LARGEST_EPSILON)
+        infinite = upper_end(self._own, "delta", math.inf)
+        least = max(LEAST_OF_PROFILE, infinite * (1.0 + 1e-6))
+        most = self._size * min(upper_end(self._own, "epsilon", least), LARGEST_EPSILON)
         found = {0.0: at_zero}
         for epsilon in np.linspace(0.0, most, LEARNT)[1:].tolist():
             found[epsilon] = self.delta(epsilon)
@@ -188,7 +184,7 @@ class Chain:
 
     def _delta_at_infinity(self) -> float:
         """Return the mass of outcomes of infinite loss."""
-        total = float(self._own.delta_brackets(np.array([math.inf]))[1, 0])
+        total = upper_end(self._own, "delta", math.inf)
         for _ in range(self._size - 1 if total else 0):
             # Any line at alpha = total is above g; the bound is rounded up as in `_certified`.
             bounds = 1.0 - self._lines.best(np.array([total]))[0]

@@ -17,6 +17,7 @@ from renyi.mechanisms.json_form import decode_counted, encode_counted
 from renyi.mechanisms.steps import LARGEST_GROUP, SampledStep
 
 Part = TypeVar("Part")
+AnyLedger = TypeVar("AnyLedger", bound="Ledger[Any]")
 
 
 class Ledger(ABC, Generic[Part]):
@@ -46,6 +47,23 @@ class Ledger(ABC, Generic[Part]):
         """The mechanisms composed so far with their counts, equal ones merged."""
         with self.lock:
             return tuple(self._ledger.items())
+
+    def _leaves(self) -> list[tuple[Mechanism, int]]:
+        """Return the composed mechanisms, with compositions expanded."""
+        return [
+            (leaf, times * count)
+            for mechanism, count in self.mechanisms
+            for leaf, times in leaves_of(mechanism)
+        ]
+
+    def _composed_by(self, other: AnyLedger) -> AnyLedger | None:
+        """Return another accountant of the same composition; None if it does not take all of it."""
+        try:
+            for mechanism, count in self.mechanisms:
+                other.compose(mechanism, count)
+        except (UnsupportedMechanismError, ValueError):  # more than 10^9 equal parts among them
+            return None
+        return other
 
     def compose(self, mechanism: Mechanism, count: int = 1) -> Self:
         """Record ``count`` uses of a mechanism and return the accountant.
@@ -215,9 +233,6 @@ class Ledger(ABC, Generic[Part]):
             f"<p><b>{type(self).__name__}</b>, {html.escape(settings)}</p>"
             f"<table>{composed or '<tr><td>nothing composed</td></tr>'}</table>"
         )
-
-
-AnyLedger = TypeVar("AnyLedger", bound=Ledger[Any])
 
 
 def _rebuilt(

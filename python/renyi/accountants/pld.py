@@ -31,15 +31,17 @@ from renyi.accountants._curves import (
     JoinedCurve,
     NearlyPoissonCurve,
     ReplacedCurve,
+    Wanted,
     between,
     smallest,
+    upper_end,
 )
 from renyi.accountants._groups import GroupCurve
 from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant
 from renyi.accountants.rdp import RDPAccountant
 from renyi.mechanisms import Mechanism, PrivacyLoss
-from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve, UnsupportedMechanismError
+from renyi.mechanisms.algebra import AllocatedEpoch, LossCurve
 from renyi.mechanisms.selected_pair import finite_pair
 from renyi.mechanisms.steps import (
     SMALLEST_RATE,
@@ -163,14 +165,6 @@ class PLDAccountant(Accountant[Part]):
         with self.lock:
             return list(self._steps.items()), list(self._losses.items())
 
-    def _leaves(self) -> list[tuple[Mechanism, int]]:
-        """Return the composed mechanisms, with compositions expanded."""
-        return [
-            (leaf, times * count)
-            for mechanism, count in self.mechanisms
-            for leaf, times in leaves_of(mechanism)
-        ]
-
     # From the composition to a curve.
 
     def _curve_of(self, direction: DirectionName | None, rtol: float) -> Curve:
@@ -235,13 +229,12 @@ class PLDAccountant(Accountant[Part]):
         def composed() -> LossComposition:
             steps, losses = self._contents()
             parts = [(step_pair(step, self._adjacency, side), count) for step, count in steps]
-            parts += [(self._pair(part, side), count) for part, count in losses]
+            parts += [
+                (part.dominating_pair(self._adjacency, side), count) for part, count in losses
+            ]
             return LossComposition(parts, rtol, LATTICE_POINTS)
 
         return cache(composed)
-
-    def _pair(self, mechanism: Mechanism, side: DirectionName) -> Pair:
-        return mechanism.dominating_pair(self._adjacency, side)
 
     def _has_epochs(self) -> bool:
         """Return whether epochs of random allocation take part."""
@@ -301,11 +294,8 @@ class PLDAccountant(Accountant[Part]):
         """
         if self._adjacency != "replace_one" or not self._has_epochs():
             return None
-        accountant = PLDAccountant()
-        try:
-            for mechanism, count in self.mechanisms:
-                accountant.compose(mechanism, count)
-        except UnsupportedMechanismError:
+        accountant = self._composed_by(PLDAccountant())
+        if accountant is None:
             return None
         return ReplacedCurve(*(accountant._curve_of(side, rtol) for side in DIRECTIONS))
 
@@ -319,9 +309,11 @@ class PLDAccountant(Accountant[Part]):
         for pairs, side in zip(found, sides, strict=True):
             for leaf, count in parts:
                 known = leaf.attained_pair(self._adjacency, side)
-                pairs.append((self._pair(leaf, side) if known is None else known[0], count))
-                if known is not None:
+                if known is None:
+                    known = leaf.dominating_pair(self._adjacency, side), 0.0
+                else:
                     errors.append(count * known[1])
+                pairs.append((known[0], count))
         if not errors:
             return None
         lattices = (LossComposition(pairs, rtol, LATTICE_POINTS) for pairs in found)
@@ -362,13 +354,7 @@ class PLDAccountant(Accountant[Part]):
 
     def _renyi(self) -> RDPAccountant | None:
         """Return a Rényi accountant of the composition as it is now, if it takes all of it."""
-        accountant = RDPAccountant(adjacency=self._adjacency)
-        try:
-            for mechanism, count in self.mechanisms:
-                accountant.compose(mechanism, count)
-        except (UnsupportedMechanismError, ValueError):  # more than 10^9 equal parts among them
-            return None
-        return accountant
+        return self._composed_by(RDPAccountant(adjacency=self._adjacency))
 
     def _renyi_curve(self) -> Curve | None:
         if self._has_epochs() or self._single_use("remove") is not None:
@@ -442,17 +428,14 @@ class PLDAccountant(Accountant[Part]):
 
 
 class Side(Protocol):
-    """The privacy curve of a composition in one direction. For one thread at a time.
+    """The privacy curve of a composition in one direction. For one thread at a time."""
 
-    Lower and upper ends go into the two rows of ``out``; those of epsilon may be negative. If
-    ``known[i]`` is proved to be a valid upper end, it may be returned.
-    """
+    def answer(self, wanted: Wanted, values: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon at every delta in [0, 1], or delta at every epsilon in [0, inf].
 
-    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
-        """Answer epsilon at every delta in [0, 1]."""
-
-    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
-        """Answer delta at every epsilon in [0, inf]."""
+        Lower and upper ends go into the two rows of ``out``; those of epsilon may be negative. If
+        ``known[i]`` is proved to be a valid upper end, it may be returned.
+        """
 
 
 class OnLattice:
@@ -461,23 +444,24 @@ class OnLattice:
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
 
-    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
-        """Answer epsilon at every delta in [0, 1]."""
-        for i, (delta, enough) in enumerate(zip(deltas.tolist(), known.tolist(), strict=True)):
-            out[:, i] = (0.0, 0.0) if delta == 1.0 else self._epsilon(delta, enough)
+    def answer(self, wanted: Wanted, values: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon or delta at every value."""
+        one = self._epsilon if wanted == "epsilon" else self._delta
+        for i, (value, enough) in enumerate(zip(values.tolist(), known.tolist(), strict=True)):
+            out[:, i] = one(value, enough)
 
     def _epsilon(self, delta: float, enough: float) -> tuple[float, float]:
+        if delta == 1.0:
+            return 0.0, 0.0
         low, high = self._lattice().epsilon_bounds(delta, enough)
         # With nearly no loss, epsilon is 0 if delta(0) is at most the target.
         if low <= 0.0 < min(high, delta) and high > enough:
             high = 0.0 if self._lattice().delta_bounds(0.0, 0.0)[1] <= delta else high
         return low, high
 
-    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
-        """Answer delta at every epsilon in [0, inf]."""
-        for i, (epsilon, enough) in enumerate(zip(epsilons.tolist(), known.tolist(), strict=True)):
-            out[:, i] = self._lattice().delta_bounds(epsilon, enough)
-        np.clip(out, 0.0, 1.0, out=out)
+    def _delta(self, epsilon: float, enough: float) -> tuple[float, float]:
+        low, high = self._lattice().delta_bounds(epsilon, enough)
+        return max(low, 0.0), min(high, 1.0)
 
 
 class FromAbove:
@@ -486,14 +470,9 @@ class FromAbove:
     def __init__(self, side: Side) -> None:
         self._side = side
 
-    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
-        """Answer epsilon at every delta in [0, 1]."""
-        self._side.epsilon_into(deltas, out, known)
-        out[0] = 0.0
-
-    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
-        """Answer delta at every epsilon in [0, inf]."""
-        self._side.delta_into(epsilons, out, known)
+    def answer(self, wanted: Wanted, values: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon or delta at every value."""
+        self._side.answer(wanted, values, out, known)
         out[0] = 0.0
 
 
@@ -504,23 +483,13 @@ class Narrowed:
         self._side, self._other = side, OnLattice(lattice)
         self._wide = max(WIDE, 2.0 * rtol)
 
-    def epsilon_into(self, deltas: Array, out: Array, known: Array, /) -> None:
-        """Answer epsilon at every delta in [0, 1]."""
-        self._side.epsilon_into(deltas, out, known)
-        self._narrow(self._other.epsilon_into, deltas, out, known)
-
-    def delta_into(self, epsilons: Array, out: Array, known: Array, /) -> None:
-        """Answer delta at every epsilon in [0, inf]."""
-        self._side.delta_into(epsilons, out, known)
-        self._narrow(self._other.delta_into, epsilons, out, known)
-
-    def _narrow(
-        self, ask: Callable[[Array, Array, Array], None], values: Array, out: Array, known: Array
-    ) -> None:
+    def answer(self, wanted: Wanted, values: Array, out: Array, known: Array, /) -> None:
+        """Answer epsilon or delta at every value."""
+        self._side.answer(wanted, values, out, known)
         places = [i for i in wide_brackets(out, self._wide) if out[1, i] > known[i]]
         if places:
             found = np.empty((2, len(places)))
-            ask(values[places], found, known[places])
+            self._other.answer(wanted, values[places], found, known[places])
             out[0, places] = np.maximum(out[0, places], found[0])
             out[1, places] = np.minimum(out[1, places], found[1])
 
@@ -537,47 +506,33 @@ class WorseCurve:
     def __init__(self, sides: list[Side], renyi: Callable[[], Curve | None]) -> None:
         self._sides = sides
         self._make_renyi = renyi
-        self._epsilons: Answers = []  # by Rényi divergences, at rising arguments
-        self._deltas: Answers = []
+        # Answers by Rényi divergences, at rising arguments.
+        self._answers: dict[Wanted, Answers] = {"epsilon": [], "delta": []}
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, at least 0, of shape (2, n)."""
-        result, found = np.zeros((2, deltas.size)), np.empty((2, deltas.size))
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower and upper ends, at least 0."""
+        result, found = np.zeros((2, values.size)), np.empty((2, values.size))
         for side in self._sides:
-            side.epsilon_into(deltas, found, result[0])
+            side.answer(wanted, values, found, result[0])
             np.maximum(result, found, out=result)
         if (places := wide_brackets(result, WIDE)) and self._renyi is not None:
-            self._lower(result, places, deltas, self._renyi.epsilon_brackets, self._epsilons)
-        return result
-
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        result, found = np.zeros((2, epsilons.size)), np.empty((2, epsilons.size))
-        for side in self._sides:
-            side.delta_into(epsilons, found, result[0])
-            np.maximum(result, found, out=result)
-        if (places := wide_brackets(result, WIDE)) and self._renyi is not None:
-            self._lower(result, places, epsilons, self._renyi.delta_brackets, self._deltas)
+            self._lower(self._renyi, wanted, values, result, places)
         return result
 
     def _lower(
-        self,
-        result: Array,
-        places: list[int],
-        values: Array,
-        ask: Callable[[Array], Array],
-        answers: Answers,
+        self, renyi: Curve, wanted: Wanted, values: Array, result: Array, places: list[int]
     ) -> None:
         """Lower upper ends to those of Rényi divergences.
 
         Both epsilon and delta fall as the other one grows: if the Rényi answer at a larger value is
         not below an upper end, the answer at the value is not either, and is not computed.
         """
+        answers = self._answers[wanted]
         for i in sorted(places, key=values.__getitem__, reverse=True):
             value = float(values[i])
             place = bisect_left(answers, (value,))
             if place == len(answers) or answers[place][1] < result[1, i]:
-                answer = float(ask(values[i : i + 1])[1, 0])
+                answer = upper_end(renyi, wanted, value)
                 answers.insert(place, (value, answer))
                 result[1, i] = min(result[1, i], answer)
 

@@ -7,7 +7,7 @@ guarantee they stand for.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from renyi._adjacency import CONVERSIONS, DIRECTIONS, Adjacency, Conversion, DirectionName, one_of
 from renyi._engine import RenyiCurve, SampledSteps, all_floats
 from renyi._validation import PROBABILITY, epsilon_of, number_in, numbers_of, real_of
-from renyi.accountants._curves import Array, Curve, JoinedCurve, rounded_up, smallest
+from renyi.accountants._curves import Array, Curve, JoinedCurve, Wanted, rounded_up, smallest
 from renyi.accountants._groups import group_curve
 from renyi.accountants._ledger import leaves_of
 from renyi.accountants._protocol import Accountant, rtol_of
@@ -159,7 +159,7 @@ class RDPAccountant(Accountant[Part]):
 
     def _ends(
         self,
-        wanted: Literal["epsilon", "delta"],
+        wanted: Wanted,
         given: npt.ArrayLike | float,
         direction: DirectionName | None,
         rtol: float,
@@ -360,20 +360,13 @@ class _Brackets:
     def __init__(self, epsilon: Answer, delta: Answer) -> None:
         self._epsilon, self._delta = epsilon, delta
 
-    def epsilon_brackets(self, deltas: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        return _bracketed(self._epsilon, deltas)
-
-    def delta_brackets(self, epsilons: Array) -> Array:
-        """Return lower and upper ends, of shape (2, n)."""
-        return _bracketed(self._delta, epsilons)
-
-
-def _bracketed(answer: Answer, values: Array) -> Array:
-    result = np.empty((2, values.size))
-    for i, value in enumerate(values.tolist()):
-        result[1, i], result[0, i], _ = answer(value)
-    return result
+    def brackets(self, wanted: Wanted, values: Array) -> Array:
+        """Return lower and upper ends."""
+        answer = self._epsilon if wanted == "epsilon" else self._delta
+        result = np.empty((2, values.size))
+        for i, value in enumerate(values.tolist()):
+            result[1, i], result[0, i], _ = answer(value)
+        return result
 
 
 _ALLOWED_ORDERS = "a non-empty list of numbers in (1, 1e6]"

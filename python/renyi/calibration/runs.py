@@ -108,7 +108,7 @@ class Accounting:
         composed.add(rate, noise, float(steps))
         result, found = np.zeros((2, 1)), np.empty((2, 1))
         for side in sides:
-            composed.questions(side).epsilon_into(np.array([delta]), found, result[0])
+            composed.questions(side).answer("epsilon", np.array([delta]), found, result[0])
             np.maximum(result, found, out=result)
         return math.nan if wide_brackets(result, rtol) else float(result[1, 0])
 

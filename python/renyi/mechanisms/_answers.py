@@ -7,16 +7,9 @@ from fractions import Fraction
 from renyi._adjacency import Adjacency, DirectionName
 from renyi._engine import Pair, RenyiCurve
 from renyi._rounding import exact_log_above
-from renyi._validation import (
-    NON_NEGATIVE,
-    PROBABILITY,
-    integer_of,
-    number_in,
-    set_fields,
-    set_numbers,
-)
+from renyi._validation import PROBABILITY, integer_of, number_in, set_fields
 from renyi.mechanisms._noise import laplace_pair
-from renyi.mechanisms.algebra import Mechanism
+from renyi.mechanisms.algebra import Mechanism, OfLargestLoss
 from renyi.mechanisms.steps import LARGEST_LOSS, NOTHING, REVEALED, SMALLEST_LOSS, pure_curve
 
 
@@ -66,7 +59,7 @@ class RandomizedResponse(Mechanism):
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential(Mechanism):
+class Exponential(OfLargestLoss):
     """Has bounded range ``epsilon``: the privacy loss lies in an interval of that length.
 
     The exponential mechanism that chooses r with probability ∝ e^(epsilon u(r) / (2 Delta)) is one,
@@ -88,12 +81,8 @@ class Exponential(Mechanism):
         "exponential mechanism: its privacy loss lies in an interval of the stated length for "
         "these neighbours"
     )
-    symmetric = True
 
     epsilon: float
-
-    def __post_init__(self) -> None:
-        set_numbers(self, epsilon=NON_NEGATIVE)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         """Return the pair of losses in an interval of length epsilon.
@@ -118,13 +107,9 @@ class Exponential(Mechanism):
             return pure_curve(self.epsilon)
         return RenyiCurve.bounded_range(max(self.epsilon, SMALLEST_LOSS))
 
-    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return ``epsilon``."""
-        return Fraction(self.epsilon) if self.epsilon < math.inf else None
-
 
 @dataclass(frozen=True, slots=True)
-class PermuteAndFlip(Mechanism):
+class PermuteAndFlip(OfLargestLoss):
     """Chooses an answer by permute-and-flip: report-noisy-max with exponential noise.
 
     Answers are visited in random order; r is taken with probability e^(epsilon (u(r) - max u) /
@@ -159,12 +144,8 @@ class PermuteAndFlip(Mechanism):
     assumption = (
         "permute-and-flip: epsilon is of the sensitivity of the utilities for these neighbours"
     )
-    symmetric = True
 
     epsilon: float
-
-    def __post_init__(self) -> None:
-        set_numbers(self, epsilon=NON_NEGATIVE)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         if self.epsilon in (0.0, math.inf):
@@ -172,7 +153,3 @@ class PermuteAndFlip(Mechanism):
         scale = 1.0 / self.epsilon  # to half an ulp
         upper, lower = (laplace_pair(math.nextafter(scale, end)) for end in (0.0, math.inf))
         return Pair.bracketed(upper, lower)
-
-    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return ``epsilon``."""
-        return Fraction(self.epsilon) if self.epsilon < math.inf else None

@@ -153,11 +153,6 @@ class MatrixMechanism(Equivalent):
             f"multiplier {shortest(self.noise_multiplier)}, records {self.participation}"
         )
 
-    @property
-    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
-        """The mechanism it is accounted as."""
-        return ((self.released, 1),)
-
     def check_adjacency(self, adjacency: Adjacency) -> None:
         """Raise `UnsupportedMechanismError` unless it holds for an adjacency.
 
@@ -240,11 +235,6 @@ class CorrelatedGaussian(Equivalent):
         while noise and Fraction(noise) ** 2 * square > 1:
             noise = math.nextafter(noise, 0.0)
         return Gaussian(noise)
-
-    @property
-    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
-        """The mechanism it is accounted as."""
-        return ((self.released, 1),)
 
     def for_group(self, size: int) -> Mechanism:
         """Return the Gaussian mechanism for a group."""

@@ -6,7 +6,6 @@ Each stands for every mechanism with the guarantee, and has the privacy that all
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +22,7 @@ from renyi._validation import (
     set_numbers,
     shortest,
 )
-from renyi.mechanisms.algebra import Mechanism, UnsupportedMechanismError
+from renyi.mechanisms.algebra import Mechanism, OfLargestLoss, UnsupportedMechanismError
 from renyi.mechanisms.steps import LARGEST_LOSS, REVEALED, linear_curve
 from renyi.pairs import DominatingPair, ReversedPair
 from renyi.pairs.dominating import require_pair
@@ -35,7 +34,7 @@ NO_LARGEST_PAIR = (
 
 
 @dataclass(frozen=True, slots=True)
-class PureDP(Mechanism):
+class PureDP(OfLargestLoss):
     """Any mechanism whose privacy loss is at most ``epsilon``.
 
     Args:
@@ -48,19 +47,11 @@ class PureDP(Mechanism):
     summary = "Pure privacy, epsilon {epsilon}"
     assumption = "stated pure guarantee: proved elsewhere for these neighbours"
     states_sampling = True
-    symmetric = True
 
     epsilon: float
 
-    def __post_init__(self) -> None:
-        set_numbers(self, epsilon=NON_NEGATIVE)
-
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return _approximate(self.epsilon, 0.0)
-
-    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
-        """Return ``epsilon``."""
-        return Fraction(self.epsilon) if self.epsilon < math.inf else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,8 +260,7 @@ class PrivacyLoss(Mechanism):
     @property
     def holds_in_both_orders(self) -> bool:
         """Whether both directions have one pair, which may be its own reverse."""
-        one, other = self.loss(True).compiled, self.loss(False).compiled
-        return one is other or (one.symmetric and other.symmetric and not self.has_custom_add_pair)
+        return self.same_in_both_directions("add_remove")
 
     @property
     def has_custom_add_pair(self) -> bool:

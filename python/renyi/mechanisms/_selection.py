@@ -327,7 +327,7 @@ class _Upper:
         if isinstance(self._curve, LossComposition):
             found[:] = np.transpose([self._curve.delta_bounds(e) for e in epsilons.tolist()])
         else:
-            self._curve.delta_into(epsilons, found)
+            self._curve.answer("delta", epsilons, found)
         for i in wide_brackets(found, WIDE):
             found[1, i] = min(found[1, i], self._renyi.delta(float(epsilons[i]))[0])
         found[:, epsilons >= self.largest_loss] = 0.0
@@ -338,7 +338,7 @@ class _Upper:
         if isinstance(self._curve, LossComposition):
             found[:] = np.transpose([self._curve.epsilon_bounds(d) for d in deltas.tolist()])
         else:
-            self._curve.epsilon_into(deltas, found)
+            self._curve.answer("epsilon", deltas, found)
         for i in wide_brackets(found, WIDE):
             found[1, i] = min(found[1, i], self._renyi.epsilon(float(deltas[i]))[0])
         return np.asarray(np.clip(found[1], 0.0, self.largest_loss))

@@ -17,9 +17,17 @@ from operator import attrgetter
 from string import Formatter
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
+from renyi import _strict_json
 from renyi._adjacency import ADJACENCIES, DIRECTIONS, Adjacency, DirectionName, adjacency_of, one_of
 from renyi._engine import Pair, RenyiCurve
-from renyi._validation import count_of, float_above, set_fields, shortest
+from renyi._validation import (
+    NON_NEGATIVE,
+    count_of,
+    float_above,
+    set_fields,
+    set_numbers,
+    shortest,
+)
 from renyi.mechanisms.steps import (
     REPLACE,
     CountedSteps,
@@ -179,9 +187,7 @@ class Mechanism:
         >>> Gaussian(1.1).to_json()
         '{"version": 1, "type": "Gaussian", "noise_multiplier": 1.1}'
         """
-        from renyi.mechanisms.json_form import dumps
-
-        return dumps(self, indent)
+        return _strict_json.dumps(self.to_dict(), indent)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
@@ -195,9 +201,9 @@ class Mechanism:
         >>> Mechanism.from_json((Gaussian(0.1) * 3).to_json())
         Composed((Gaussian(noise_multiplier=0.1), 3))
         """
-        from renyi.mechanisms.json_form import loads
+        from renyi.mechanisms.json_form import decode
 
-        return _of_class(cls, loads(text), "text")
+        return _of_class(cls, decode(_strict_json.loads(text)), "text")
 
     # Facts about the privacy loss, which classes override.
 
@@ -392,6 +398,21 @@ class Mechanism:
             part.check_groups(adjacency)
 
 
+class OfLargestLoss(Mechanism):
+    """Base of the mechanisms whose ``epsilon``, in [0, inf], is their largest privacy loss."""
+
+    __slots__ = ()
+    symmetric = True
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        set_numbers(self, epsilon=NON_NEGATIVE)
+
+    def largest_loss(self, adjacency: Adjacency, direction: DirectionName) -> Fraction | None:
+        """Return ``epsilon``."""
+        return Fraction(self.epsilon) if self.epsilon < math.inf else None
+
+
 def _of_released(name: str) -> Any:
     """Return a property that reads the attribute of `Equivalent.released`."""
     return property(attrgetter(f"released.{name}"), doc=f"``{name}`` of `released`.")
@@ -406,6 +427,11 @@ class Equivalent(Mechanism, ABC):
     @abstractmethod
     def released(self) -> Mechanism:
         """The mechanism that accountants use for this one."""
+
+    @property
+    def parts(self) -> tuple[tuple[Mechanism, int], ...]:
+        """The mechanism that accountants use for this one."""
+        return ((self.released, 1),)
 
     def _pair(self, adjacency: Adjacency, direction: DirectionName) -> Pair:
         return pair_of(self.released, adjacency, direction)

@@ -1,14 +1,14 @@
 """Mechanisms as JSON: strict both ways, so that a mechanism read equals the one written."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-from renyi import _strict_json, mechanisms, pairs
+from renyi import mechanisms, pairs
 from renyi._strict_json import check_names, check_version, read_number, written
-from renyi._validation import uses_of
+from renyi._validation import count_of, uses_of
 from renyi.mechanisms.algebra import Composed, Mechanism
 
 TYPE = "type"
@@ -59,8 +59,7 @@ def _name_of(kind: type) -> str | None:
 def encode(value: Mechanism) -> dict[str, Any]:
     """Return a mechanism as dictionaries, lists, numbers and strings."""
     if isinstance(value, Composed):
-        parts = [{"mechanism": encode(part), "count": count} for part, count in value.parts]
-        return {TYPE: "Composed", "parts": parts}
+        return {TYPE: "Composed", "parts": encode_counted(value.parts)}
     return _encode_fields(value, "mechanism")
 
 
@@ -72,16 +71,6 @@ def decode(data: Any) -> Mechanism:
     if not isinstance(value, Mechanism):
         raise ValueError(f"type must be that of a mechanism, got {data[TYPE]!r}")
     return value
-
-
-def dumps(mechanism: Mechanism, indent: int | None) -> str:
-    """Return strict JSON."""
-    return _strict_json.dumps(encode(mechanism), indent)
-
-
-def loads(text: str | bytes) -> Mechanism:
-    """Read strict JSON."""
-    return decode(_strict_json.loads(text))
 
 
 def _encode_fields(value: Any, name: str) -> dict[str, Any]:
@@ -117,21 +106,11 @@ def _decode_fields(data: Any) -> Any:
     kind = _type_of(name)
     if kind is Composed:
         check_names("Composed", data, {TYPE, "parts"})
-        return Composed(*_parts_of(data["parts"]))
+        return Composed(*decode_counted(data["parts"], "parts", count_of))
     given = [f for f in fields(kind) if f.init]
     optional = [f.name for f in given if f.default is not MISSING]
     check_names(name, data, {TYPE} | {f.name for f in given}, optional)
     return kind(**{key: decode_value(value) for key, value in data.items() if key != TYPE})
-
-
-def _parts_of(parts: Any) -> list[tuple[Any, Any]]:
-    if not isinstance(parts, list | tuple):
-        raise TypeError(f"parts must be a list, got {parts!r}")
-    for part in parts:
-        if not isinstance(part, Mapping):
-            raise TypeError(f"parts must be mappings, got {part!r}")
-        check_names("parts", part, {"mechanism", "count"})
-    return [(decode_value(part["mechanism"]), part["count"]) for part in parts]
 
 
 def decode_value(value: Any) -> Any:
@@ -148,14 +127,19 @@ def encode_counted(uses: Iterable[tuple[Mechanism, int]]) -> list[dict[str, Any]
     return [{"mechanism": encode(mechanism), "count": count} for mechanism, count in uses]
 
 
-def decode_counted(uses: Any) -> list[tuple[Mechanism, int]]:
-    """Return the uses that `encode_counted` wrote."""
-    if not isinstance(uses, list):
-        raise TypeError(f"mechanisms must be a list, got {uses!r}")
+def decode_counted(
+    uses: Any, name: str = "mechanisms", number: Callable[[Any], int] = uses_of
+) -> list[tuple[Mechanism, int]]:
+    """Return the uses that `encode_counted` wrote; ``number`` checks a count."""
+    if not isinstance(uses, list | tuple):
+        raise TypeError(f"{name} must be a list, got {uses!r}")
     found = []
     for use in uses:
         if not isinstance(use, Mapping):
-            raise TypeError(f"mechanisms must be mappings, got {use!r}")
-        check_names("mechanisms", use, {"mechanism", "count"})
-        found.append((decode(use["mechanism"]), uses_of(use["count"])))
+            raise TypeError(f"{name} must be mappings, got {use!r}")
+        check_names(name, use, {"mechanism", "count"})
+        mechanism = decode_value(use["mechanism"])
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(f"{name} must be mechanisms, got {use['mechanism']!r}")
+        found.append((mechanism, number(use["count"])))
     return found
