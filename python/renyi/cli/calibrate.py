@@ -67,9 +67,9 @@ def rate(options: argparse.Namespace) -> int:
 
     runs.require(options, "target_epsilon", "delta", "noise_multiplier", "steps")
     given = {**_targets(options), "noise_multiplier": options.noise_multiplier}
-    given["steps"] = [int(count) for count in options.steps]
+    given["steps"] = options.steps
     if options.dataset_size is not None:
-        given["dataset_size"] = [int(size) for size in options.dataset_size]
+        given["dataset_size"] = options.dataset_size
 
     def solve(cell: Inputs, method: Inputs) -> float:
         run = {name: cell[name] for name in ("noise_multiplier", "steps")}

@@ -231,9 +231,9 @@ def _one_run(options: argparse.Namespace) -> Record:
         flag = f"--{name.replace('_', '-')}"
         if len(given) > 1:
             raise UsageError(f"{flag} must be one number with --samplings, got {len(given)}")
-        whole = name in ("batch_size", "dataset_size", "epochs")
-        if whole and given[0].denominator != 1:
+        if name == "epochs" and given[0].denominator != 1:
             raise UsageError(f"{flag} must be a whole number with --samplings")
+        whole = isinstance(given[0], int) or name == "epochs"
         run[name] = int(given[0]) if whole else float(given[0])
     for name in ("sample_rate", "steps", "epsilon", "target"):
         if getattr(options, name) is not None:

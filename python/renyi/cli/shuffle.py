@@ -24,8 +24,9 @@ def shuffle(options: argparse.Namespace) -> int:
     from renyi.accountants import PLDAccountant
 
     given: dict[str, Any] = {name: getattr(options, name) for name in QUANTITIES}
-    for name in ("local_epsilon", "epsilon", "delta"):
-        given[name] = None if given[name] is None else float(given[name])
+    if options.local_epsilon is not None:
+        given["local_epsilon"] = float(options.local_epsilon)
+    given |= {name: runs.single(options, name) for name in QUANTITIES[2:] if given[name]}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) != 1:
         raise UsageError(
