@@ -13,7 +13,7 @@ from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
 from renyi._rounding import round_double, round_down, round_up
-from renyi.cli import correlated, guarantee, output, runs
+from renyi.cli import compare, guarantee, output, runs
 from renyi.cli.options import IN_EPOCHS, POISSON, UsageError
 from renyi.cli.output import Column, grouped, plain
 
@@ -29,9 +29,9 @@ def noise(options: argparse.Namespace) -> int:
     """Smallest noise multiplier."""
     from renyi import calibrate_noise_multiplier
 
-    correlated.check_strategy(options)
+    compare.check_strategy(options)
     if options.strategy is not None:
-        return correlated.noise(options)
+        return compare.noise_of_strategy(options)
     runs.require(options, "target_epsilon", "delta")
 
     def solve(cell: Inputs, method: Inputs) -> float:

@@ -393,7 +393,7 @@ OPTIONS = {
     "strategies": Option(
         "--strategies",
         "with --target and --delta: error of prefix sums by strategy of correlated noise",
-        **_switch("correlated.compare"),
+        **_switch("compare.compare_strategies"),
     ),
     "strategy": Option("--strategy", "the matrix of the noise", choices=STRATEGIES),
     "bands": Option("--bands B", "of banded or inverse; default: the best, or 16", one=USES),
