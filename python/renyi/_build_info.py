@@ -14,15 +14,7 @@ _FAULTS = {
 
 
 def check_floating_point() -> None:
-    """Warn when this thread's arithmetic breaks the assumptions of the error bounds.
-
-    Warns:
-        RuntimeWarning: If subnormals are flushed, the rounding mode was changed, or operations are
-            fused.
-
-    >>> from renyi._build_info import check_floating_point
-    >>> check_floating_point()
-    """
+    """Warn when this thread's arithmetic breaks the assumptions of the error bounds."""
     faults = [_FAULTS[name] for name, sound in _build.floating_point().items() if not sound]
     if faults:
         warnings.warn(

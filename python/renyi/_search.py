@@ -26,10 +26,6 @@ def bisected(
     """Return neighbours, at most ``relative`` apart: the condition holds at the second only.
 
     The condition is assumed to hold at ``high`` and not at ``low``; neither is evaluated.
-
-    >>> low, high = bisected(lambda x: x * x >= 2.0, 1.0, 2.0, 1e-12)
-    >>> low * low < 2.0 <= high * high, high / low - 1.0 <= 1e-12
-    (True, True)
     """
     while high - low > relative * high and low < (middle := 0.5 * (low + high)) < high:
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -17,13 +17,7 @@ def freed_by_fork(lock: Lock) -> Lock:
     """Return a lock as one that is free in every forked child, even if the parent held it.
 
     The thread that held the lock is not in the child, which would wait for it forever. The lock
-    remains the same object: NumPy keeps the lock of a bit generator. A thread that was interrupted
-    while it held a reentrant lock does not wait for it.
-
-    >>> import threading
-    >>> with freed_by_fork(threading.Lock()) as held:
-    ...     held
-    True
+    remains the same object: NumPy keeps the lock of a bit generator.
     """
     _LOCKS.add(weakref.ref(lock, _LOCKS.discard))
     return lock
@@ -40,15 +34,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def entries_of(state: Any, *names: str) -> list[Any]:
-    """Return the entries of a state with these names.
-
-    Raises:
-        ValueError: If the state is no mapping, or an entry is missing or None. Messages never show
-            entries, which may be secret.
-
-    >>> entries_of({"drawn": 3, "order": []}, "drawn")
-    [3]
-    """
+    """Return the entries of a state with these names; messages never show what may be secret."""
     wanted = ", ".join(names)
     if not isinstance(state, Mapping):
         raise ValueError(f"state must be a mapping that holds {wanted}, got {type(state).__name__}")
@@ -60,11 +46,7 @@ def entries_of(state: Any, *names: str) -> list[Any]:
 def with_secrets(state: Any, secrets: Any, name: str) -> Any:
     """Return a part of a state with its own part, by name, of the secrets.
 
-    Secrets must not be published with a state: they are an entry of their own. An object that needs
-    secrets refuses a state without them.
-
-    >>> with_secrets({"drawn": 3}, {"bins": [0, 1]}, "bins")
-    {'drawn': 3, 'secrets': [0, 1]}
+    Secrets must not be published with a state: they are an entry of their own.
     """
     if not isinstance(state, Mapping):
         return state
@@ -74,11 +56,7 @@ def with_secrets(state: Any, secrets: Any, name: str) -> Any:
 
 
 def secrets_of(state: Mapping[str, Any], what: str, *names: str) -> list[Any]:
-    """Return secrets of a state.
-
-    Raises:
-        ValueError: If the state was saved without secrets.
-    """
+    """Return secrets of a state, or raise `ValueError` if it was saved without them."""
     if state.get("secrets") is None:
         raise ValueError(
             f"state must hold the secrets of {what}, which state_dict(secrets=True) saves, got one "
@@ -117,9 +95,7 @@ _RUNS: dict[str, _Known] = {}
 class Run:
     """One object's place in a run: only the maker, or the loader of the last state, continues it.
 
-    Args:
-        what: The object that continues a run, as a user calls it.
-        instead: What a user can do if the object cannot continue.
+    ``what`` is the object as a user calls it, ``instead`` what a user can do if it cannot continue.
     """
 
     def __init__(self, what: str, instead: str) -> None:

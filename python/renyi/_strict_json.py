@@ -16,11 +16,7 @@ def dumps(data: Mapping[str, Any], indent: int | None = None) -> str:
 
 
 def loads(text: str | bytes) -> dict[str, Any]:
-    """Return the mapping of a JSON object that has a version.
-
-    Raises:
-        TypeError, ValueError: If ``text`` is not a string, not strict JSON, or not such an object.
-    """
+    """Return the mapping of a JSON object that has a version, or raise an error."""
     if not isinstance(text, str | bytes | bytearray):
         raise TypeError(f"text must be a string of JSON, got {text!r}")
     try:

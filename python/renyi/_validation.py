@@ -252,11 +252,7 @@ def check_array(values: Any, name: str) -> None:
 
 
 def float_above(number: int | Fraction) -> float:
-    """Return the smallest float that is at least a rational number.
-
-    Raises:
-        ValueError: If there is no such finite float.
-    """
+    """Return the smallest float that is at least a rational number, or raise `ValueError`."""
     try:
         value = float(number)
     except OverflowError:

@@ -232,15 +232,15 @@ def _truth(cell: Any) -> bool:
 
 def _table(name: str, default: tuple[str, str], what: str) -> Table:
     """Return the columns of a file by their names; ``default`` where it has no names."""
-    if name.endswith(".npy"):
-        return _array(name, default, what)
-    text = read_text(name, what).replace("\ufeff", "")
+    text = "" if name.endswith(".npy") else read_text(name, what).replace("\ufeff", "")
     try:
+        if name.endswith(".npy"):
+            return dict(zip(default, _array(name), strict=True))
         if text.lstrip()[:1] in ("{", "["):
             return _of_json(text)
         lines = [line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"]
         rows = list(csv.reader(io.StringIO("\n".join(lines)), skipinitialspace=True))
-    except (ValueError, RecursionError, csv.Error) as error:
+    except (OSError, ValueError, RecursionError, csv.Error) as error:
         raise UsageError(f"{what} must be CSV, JSON or NPY, got {name!r}: {error}") from None
     names = list(default)
     if rows and not any(_is_number(cell) for cell in rows[0]):
@@ -252,21 +252,17 @@ def _table(name: str, default: tuple[str, str], what: str) -> Table:
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _array(name: str, default: tuple[str, str], what: str) -> Table:
+def _array(name: str) -> list[list[Any]]:
     import numpy as np
 
-    try:
-        with Path(name).open("rb") as file:
-            array = np.lib.format.read_array(file, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{what} must be CSV, JSON or NPY, got {name!r}: {error}") from None
+    with Path(name).open("rb") as file:
+        array = np.lib.format.read_array(file, allow_pickle=False)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise UsageError(f"{what} must have two columns, got {name!r}")
-    columns = [
+        raise ValueError(f"an array must have two columns, got the shape {array.shape}")
+    return [
         [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in column]
         for column in array.T.tolist()  # an identifier is "0" in text, too
     ]
-    return dict(zip(default, columns, strict=True))
 
 
 def _of_json(text: str) -> Table:

@@ -13,7 +13,7 @@ from typing import Any
 
 from renyi._adjacency import LARGEST_COUNT
 from renyi._rounding import round_double, round_down, round_up
-from renyi.cli import correlated, guarantee, output, runs
+from renyi.cli import compare, guarantee, output, runs
 from renyi.cli.options import IN_EPOCHS, POISSON, UsageError
 from renyi.cli.output import Column, grouped, plain
 
@@ -29,9 +29,9 @@ def noise(options: argparse.Namespace) -> int:
     """Smallest noise multiplier."""
     from renyi import calibrate_noise_multiplier
 
-    correlated.check_strategy(options)
+    compare.check_strategy(options)
     if options.strategy is not None:
-        return correlated.noise(options)
+        return compare.noise_of_strategy(options)
     runs.require(options, "target_epsilon", "delta")
 
     def solve(cell: Inputs, method: Inputs) -> float:
@@ -67,9 +67,9 @@ def rate(options: argparse.Namespace) -> int:
 
     runs.require(options, "target_epsilon", "delta", "noise_multiplier", "steps")
     given = {**_targets(options), "noise_multiplier": options.noise_multiplier}
-    given["steps"] = [int(count) for count in options.steps]
+    given["steps"] = options.steps
     if options.dataset_size is not None:
-        given["dataset_size"] = [int(size) for size in options.dataset_size]
+        given["dataset_size"] = options.dataset_size
 
     def solve(cell: Inputs, method: Inputs) -> float:
         run = {name: cell[name] for name in ("noise_multiplier", "steps")}

@@ -90,7 +90,7 @@ COMMANDS = (
     ),
     Command(
         "curve",
-        "curve.curve",
+        "guarantee.curve",
         "delta for many epsilon, or the trade-off of test errors, as table or figure",
         "The whole guarantee of a run: delta against epsilon, or with --tradeoff the least type\n"
         "II error (beta, missed records) of any test for one record's presence against its type\n"
@@ -210,7 +210,7 @@ COMMANDS = (
     ),
     Command(
         "shuffle",
-        "shuffle.shuffle",
+        "files.shuffle",
         "what local randomizers are worth where a shuffler hides who sent which report",
         "Epsilon of the shuffled reports of all users at a given delta, or delta at a given\n"
         "epsilon; without --local-epsilon or --users the largest and the smallest that meet both.\n"
@@ -220,7 +220,7 @@ COMMANDS = (
         "  renyi shuffle --users 100000 --epsilon 0.5 --delta 1e-6 \\\n"
         "                --randomizer randomized-response --choices 20",
         {
-            "numbers": ("local_epsilon", "users", "one_epsilon", "one_delta"),
+            "numbers": ("local_epsilon", "users", "epsilon", "delta"),
             METHOD: ("randomizer", "choices", "rounds", *PRINTED),
         },
     ),

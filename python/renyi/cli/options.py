@@ -48,6 +48,12 @@ COUNT = Domain("from 1 to 1e15", lambda x: 1 <= x <= 10**15, whole=True)
 COUNT_FROM_ZERO = Domain("from 0 to 1e15", lambda x: 0 <= x <= 10**15, whole=True)
 USES = Domain("from 1 to 1e9", lambda x: 1 <= x <= LARGEST_COUNT, whole=True)
 
+
+def between(low: int, high: int) -> Domain:
+    """Return the domain of the whole numbers between two ends."""
+    return Domain(f"from {low} to {high}", lambda x: low <= x <= high, whole=True)
+
+
 # The arguments of the engine, by the options that a user typed.
 _OPTION_OF_ARGUMENT = {
     "target_epsilon": "--epsilon",
@@ -90,8 +96,8 @@ def _words_typed(line: str) -> str:
     )
 
 
-def number(text: str, domain: Domain) -> Fraction:
-    """Return the exact value of a decimal such as ``0.004`` or ``1e-5``."""
+def number(text: str, domain: Domain) -> Fraction | int:
+    """Return the exact value of a decimal such as ``0.004`` or ``1e-5``; an int if whole."""
     try:
         value = Decimal(text.strip().replace("_", ""))
     except InvalidOperation:
@@ -101,11 +107,11 @@ def number(text: str, domain: Domain) -> Fraction:
         exact = Fraction(value)
         fits = domain.contains(exact) and domain.contains(Fraction(float(value)))
         if fits and (exact.denominator == 1 or not domain.whole):
-            return exact
+            return int(exact) if domain.whole else exact
     raise argparse.ArgumentTypeError(f"must be {permitted(domain)}, got {text!r}")
 
 
-def numbers(text: str, domain: Domain) -> list[Fraction]:
+def numbers(text: str, domain: Domain) -> list[Fraction | int]:
     """Parse a comma list of numbers and of ``start:stop:step`` ranges, all of them different.
 
     The stop is included when a step lands on it. Two decimals of one double would be equal rows.
@@ -113,7 +119,7 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
     >>> [float(x) for x in numbers("0.5,1:2:0.5", POSITIVE)]
     [0.5, 1.0, 1.5, 2.0]
     """
-    values: list[Fraction] = []
+    values: list[Fraction | int] = []
     for part in text.split(","):
         ends = part.split(":")
         if len(ends) == 1:
@@ -128,10 +134,12 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
             raise argparse.ArgumentTypeError(
                 f"the step of a range must be {permitted(POSITIVE)}, got {part!r}"
             ) from None
-        if domain.whole and step.denominator != 1:
-            raise argparse.ArgumentTypeError(
-                f"the step of a range must be a whole number, got {part!r}"
-            )
+        if domain.whole:
+            if step.denominator != 1:
+                raise argparse.ArgumentTypeError(
+                    f"the step of a range must be a whole number, got {part!r}"
+                )
+            step = int(step)
         if stop < start:
             raise argparse.ArgumentTypeError(f"a range must not end before it starts, got {part!r}")
         count = (stop - start) // step + 1
@@ -147,20 +155,6 @@ def numbers(text: str, domain: Domain) -> list[Fraction]:
             f"must hold a number once, got {shortest(twice)} twice in {text!r}"
         )
     return values
-
-
-def number_in(domain: Domain) -> Callable[[str], Fraction]:
-    """Return ``number`` for one domain, as an argparse type."""
-    return partial(number, domain=domain)
-
-
-def one(domain: Domain) -> Callable[[str], int]:
-    """Return an argparse type of a single whole number."""
-    return partial(_integer, domain=domain)
-
-
-def _integer(text: str, domain: Domain) -> int:
-    return int(number(text, domain))
 
 
 def permitted(domain: Domain) -> str:
@@ -192,22 +186,22 @@ STRATEGIES = ("banded", "inverse", "blt", "tree", "root")
 class Option:
     """An option, or an argument without a flag, as argparse takes it.
 
-    ``usage`` is its flag and the placeholder of its value. With a ``domain`` it takes a list of
-    numbers.
+    ``usage`` is its flag and the placeholder of its value. It takes a list of numbers of the domain
+    ``many``, or a number of the domain ``one``.
     """
 
     def __init__(
-        self, usage: str, help: str | None = None, domain: Domain | None = None, **settings: Any
+        self,
+        usage: str,
+        help: str | None = None,
+        many: Domain | None = None,
+        one: Domain | None = None,
+        **settings: Any,
     ) -> None:
         self.flag, _, metavar = usage.partition(" ")
         self.settings = {"help": help, **({"metavar": metavar} if metavar else {}), **settings}
-        if domain is not None:
-            self.settings["type"] = partial(numbers, domain=domain)
-
-
-def whole_number(low: int, high: int) -> Callable[[str], int]:
-    """Return an argparse type of a single whole number between two ends."""
-    return one(Domain(f"from {low} to {high}", lambda x: low <= x <= high, whole=True))
+        if domain := many or one:
+            self.settings["type"] = partial(numbers if many else number, domain=domain)
 
 
 def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
@@ -267,14 +261,14 @@ OPTIONS = {
         "--batch-limit B",
         "with --sampling truncated-poisson: the largest batch; default: the batch size and "
         f"{DEVIATIONS} standard deviations",
-        type=one(COUNT),
+        one=COUNT,
     ),
     # A guarantee.
     "tuning_runs": Option(
         "--tuning-runs K",
         "the cost of tuning, too: this many runs of the given length on average, stopped after "
         "each one with probability 1/K, and only the best one is released",
-        type=whole_number(2, 10**9),
+        one=between(2, 10**9),
     ),
     "epsilon": Option("--epsilon EPS", "the epsilon of (epsilon, delta), >= 0", NOT_NEGATIVE),
     "target_epsilon": Option(
@@ -297,27 +291,13 @@ OPTIONS = {
         PROBABILITY_OR_NONE,
         dest="delta",
     ),
-    "one_epsilon": Option(
-        "--epsilon EPS",
-        "the epsilon of (epsilon, delta), >= 0",
-        type=number_in(NOT_NEGATIVE),
-        dest="epsilon",
-    ),
-    "one_delta": Option(
-        "--delta DELTA",
-        "the delta of (epsilon, delta), 0 < delta < 1",
-        type=number_in(PROBABILITY),
-        dest="delta",
-    ),
     # Shuffled reports.
     "local_epsilon": Option(
         "--local-epsilon EPS0",
         "epsilon of every report by itself, > 0, <= 30",
-        type=number_in(LOCAL),
+        one=LOCAL,
     ),
-    "users": Option(
-        "--users N", "number of reports, 1 to 1e9", type=whole_number(1, LARGEST_COUNT)
-    ),
+    "users": Option("--users N", "number of reports, 1 to 1e9", one=between(1, LARGEST_COUNT)),
     "randomizer": Option(
         "--randomizer NAME",
         "what every user runs: any (default), of the local epsilon; randomized-response, hadamard, "
@@ -326,18 +306,18 @@ OPTIONS = {
         default="any",
     ),
     "choices": Option(
-        "--choices K", "number of values that a user may hold", type=whole_number(2, LARGEST_COUNT)
+        "--choices K", "number of values that a user may hold", one=between(2, LARGEST_COUNT)
     ),
     "rounds": Option(
         "--rounds T",
         "rounds of reports (default 1)",
-        type=whole_number(1, LARGEST_COUNT),
+        one=between(1, LARGEST_COUNT),
         default=1,
     ),
     "max_epsilon": Option(
         "--max-epsilon EPS",
         "stop with exit code 3 if any epsilon is above",
-        type=number_in(NOT_NEGATIVE),
+        one=NOT_NEGATIVE,
     ),
     "certificate": Option(
         "--certificate FILE", "write a proof of the one epsilon, for renyi check"
@@ -375,7 +355,7 @@ OPTIONS = {
     "digits": Option(
         "--digits D",
         "significant digits to print, 1 to 17 (default 4)",
-        type=whole_number(1, 17),
+        one=between(1, 17),
         default=4,
     ),
     "json": Option("--json", "print as JSON", **_FLAG),
@@ -390,7 +370,7 @@ OPTIONS = {
     "points": Option(
         "--points N",
         "number of points, evenly spaced; default: round numbers, 201 in a figure",
-        type=whole_number(2, 100_000),
+        one=between(2, 100_000),
     ),
     "compare": Option(
         "--compare NAMES",
@@ -413,11 +393,11 @@ OPTIONS = {
     "strategies": Option(
         "--strategies",
         "with --target and --delta: error of prefix sums by strategy of correlated noise",
-        **_switch("correlated.compare"),
+        **_switch("compare.compare_strategies"),
     ),
     "strategy": Option("--strategy", "the matrix of the noise", choices=STRATEGIES),
-    "bands": Option("--bands B", "of banded or inverse; default: the best, or 16", type=one(USES)),
-    "buffers": Option("--buffers M", "of blt; default: 4", type=one(USES)),
+    "bands": Option("--bands B", "of banded or inverse; default: the best, or 16", one=USES),
+    "buffers": Option("--buffers M", "of blt; default: 4", one=USES),
     "fixed_order": Option(
         "--fixed-order",
         "of banded: batches in fixed order, as for the others, not cyclic Poisson samples",
@@ -433,7 +413,7 @@ OPTIONS = {
         "--reported EPS", "epsilon at DELTA that was reported, instead of a run", NOT_NEGATIVE
     ),
     "mechanism": Option("--mechanism FILE", "JSON of a mechanism, instead of a run"),
-    "count": Option("--count N", "uses of it (default 1)", type=one(USES)),
+    "count": Option("--count N", "uses of it (default 1)", one=USES),
     "ledger": Option("--ledger LEDGER", "with --dataset: what was recorded of it"),
     "dataset": Option("--dataset NAME", "the data set, in the ledger or to name"),
     "query": Option("--query NAME", "what was asked; repeatable", action="append"),
@@ -461,20 +441,20 @@ OPTIONS = {
     "confidence": Option(
         "--confidence C",
         "of the bound, 0 < C < 1 (default 0.95)",
-        type=number_in(PROBABILITY),
+        one=PROBABILITY,
         default=0.95,
     ),
     # The check of the engine.
     "random": Option(
         "--random N",
         "N random points: Q in [1e-12, 1], SIGMA in [0.01, 1e6], A - 1 in [1e-8, 1e6]",
-        type=whole_number(1, 1_000_000),
+        one=between(1, 1_000_000),
     ),
-    "seed": Option("--seed S", "seed of --random (default 0)", type=one(COUNT_FROM_ZERO)),
+    "seed": Option("--seed S", "seed of --random (default 0)", one=COUNT_FROM_ZERO),
     "reference_digits": Option(
         "--reference-digits D",
         "digits of the reference, 30 to 1000 (default 50)",
-        type=whole_number(30, 1000),
+        one=between(30, 1000),
         default=50,
     ),
     "shell": Option("shell SHELL", None, choices=("bash", "zsh", "fish")),
@@ -485,10 +465,10 @@ OPTIONS = {
     "any_data_set": Option("dataset DATASET", "default: all", nargs="?"),
     "charged": Option("mechanism MECHANISM", "file of JSON, or - for stdin"),
     "asked": Option("mechanism MECHANISM", "file of JSON, or - for stdin", nargs="?"),
-    "uses": Option("--count N", "uses (default 1)", type=one(USES), default=1, dest="count"),
-    "asked_uses": Option("--count N", "uses (default 1)", type=one(USES), dest="count"),
-    "reservation": Option("reservation NUMBER", None, type=one(COUNT)),
-    "used": Option("used USED", None, type=one(COUNT_FROM_ZERO)),
+    "uses": Option("--count N", "uses (default 1)", one=USES, default=1, dest="count"),
+    "asked_uses": Option("--count N", "uses (default 1)", one=USES, dest="count"),
+    "reservation": Option("reservation NUMBER", None, one=COUNT),
+    "used": Option("used USED", None, one=COUNT_FROM_ZERO),
     "note": Option("--note TEXT", "for the history", default=""),
     "head": Option("--head HASH", "of an earlier status: must be found", action="append"),
     "backup": Option("target FILE", "a new file"),
@@ -496,14 +476,12 @@ OPTIONS = {
     "min_remaining": Option(
         "--min-remaining SHARE",
         "least share of the budget that must be left (default 0)",
-        type=number_in(Domain("from 0 to 1", lambda x: 0 <= x <= 1)),
+        one=Domain("from 0 to 1", lambda x: 0 <= x <= 1),
         default=0,
     ),
-    "budget_epsilon": Option("--epsilon EPS", None, type=number_in(POSITIVE), dest="epsilon"),
-    "budget_delta": Option(
-        "--delta DELTA", None, type=number_in(PROBABILITY_OR_NONE), dest="delta"
-    ),
-    "rho": Option("--rho RHO", None, type=number_in(POSITIVE)),
+    "budget_epsilon": Option("--epsilon EPS", None, one=POSITIVE, dest="epsilon"),
+    "budget_delta": Option("--delta DELTA", None, one=PROBABILITY_OR_NONE, dest="delta"),
+    "rho": Option("--rho RHO", None, one=POSITIVE),
     "filter": Option(
         "--accountant NAME",
         "the filter: renyi (default), gdp (Gaussian noise without loss), zcdp (with --rho)",

@@ -123,27 +123,20 @@ def samplings(options: argparse.Namespace) -> list[tuple[Fraction, Fields]]:
             raise UsageError(
                 "--sample-rate excludes --batch-size: the rate is batch size / data set size"
             )
-        sizes = [{}] if datasets is None else [{"dataset_size": int(size)} for size in datasets]
-        return [
-            (rate, {**size, "sample_rate": float(rate)})
-            for size in sizes
-            for rate in options.sample_rate
-        ]
+        sizes = [{}] if datasets is None else [{"dataset_size": size} for size in datasets]
+        rates = options.sample_rate
+        return [(q, {**size, "sample_rate": float(q)}) for size, q in product(sizes, rates)]
     if batches is None and datasets is None:
         raise UsageError(
             f"--sample-rate is required ({permitted_values(options.parser, 'sample_rate')}; "
             "1 means no sampling), or --batch-size with --dataset-size"
         )
-    for flag, other, missing in (
-        ("--dataset-size", "--batch-size", batches),
-        ("--batch-size", "--dataset-size", datasets),
-    ):
-        if missing is None:
-            raise UsageError(
-                f"{flag} needs {other} ({permitted_values(options.parser, 'batch_size')})"
-            )
+    if batches is None or datasets is None:
+        words = "--dataset-size needs --batch-size", "--batch-size needs --dataset-size"
+        domain = permitted_values(options.parser, "batch_size")
+        raise UsageError(f"{words[batches is not None]} ({domain})")
     found = []
-    for dataset, batch in product(map(int, datasets), map(int, batches)):
+    for dataset, batch in product(datasets, batches):
         if batch > dataset:
             raise UsageError(
                 f"--batch-size must be at most --dataset-size ({dataset}), got {batch}"
@@ -164,7 +157,7 @@ def lengths(options: argparse.Namespace, rate: Fraction, sampling: Fields) -> li
         raise UsageError("--steps excludes --epochs: steps = ceil(epochs / sampling rate)")
     batches = batches_of_epoch(options, sampling)
     if options.steps is not None:
-        return [{"steps": -(-int(steps) // batches) * batches} for steps in options.steps]
+        return [{"steps": -(-steps // batches) * batches} for steps in options.steps]
     if options.epochs is None:
         raise UsageError(
             f"--steps is required ({permitted_values(options.parser, 'steps')}), or --epochs"

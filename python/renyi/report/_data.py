@@ -105,15 +105,7 @@ def statement_of(
     missed: float,
     facts: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a statement in the form of JSON.
-
-    Args:
-        mechanism, adjacency, method: The mechanism, the neighbouring relation, and the name of the
-            accountant.
-        epsilon, delta: The guarantee, with both ends of epsilon.
-        missed: The least type II error at a type I error of 0.01.
-        facts: The other statements.
-    """
+    """Return a statement in the form of JSON; ``missed`` is the type II error at 1 % type I."""
     from renyi import __version__
 
     try:
