@@ -39,7 +39,6 @@ from renyi.theory._bregman import (
     gamma_excess,
     langevin,
     log_deficit,
-    log_sinhc,
     sinhc_deficit,
     weighted,
 )
@@ -468,9 +467,7 @@ def _logistic(p: Values, q: Values, alpha: Array) -> Array:
     for node, weight in zip(0.5 + 0.5 * _NODES, 0.5 * _WEIGHTS, strict=True):
         mean += weight * langevin(y1 + node * np.where(near, width, 0.0))
     safe = np.where(near, 1.0, a - 1.0)
-    both = np.minimum(y1, y2) >= 0.5
-    large = t - (sinhc_deficit(y2) - sinhc_deficit(y1)) / safe
-    apart = np.where(both, large, (log_sinhc(y2) - log_sinhc(y1)) / safe)
+    apart = t - (sinhc_deficit(y2) - sinhc_deficit(y1)) / safe
     found = np.where(near, t * mean, apart)
     return found * np.where(low, alpha / np.where(low, 1.0 - alpha, 1.0), 1.0)
 
