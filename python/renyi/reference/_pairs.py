@@ -442,11 +442,8 @@ def rdp_zcdp(rho: Number, alpha: Number, xi: Number = 0, digits: int = 50) -> An
     mpf('1.5')
     """
     check_digits(digits)
-    slope, offset, a = (
-        within("rho", rho, NOT_NEGATIVE),
-        within("xi", xi, NOT_NEGATIVE),
-        within("alpha", alpha, ORDER),
-    )
+    slope, offset = within("rho", rho, NOT_NEGATIVE), within("xi", xi, NOT_NEGATIVE)
+    a = within("alpha", alpha, ORDER)
     with mp.workdps(digits + 5):
         return real(offset + slope * a)
 
