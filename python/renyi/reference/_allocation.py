@@ -60,7 +60,7 @@ def rdp_random_allocation(
     if isinstance(noise, float):
         return mp.zero
     if direction == "remove":
-        chord = between(lambda n, work, variant: _power(noise, t, n), order, digits)
+        chord = between(lambda n, work, variant: _power(noise, t, n, variant), order, digits)
         return min(chord, rdp_sampled_gaussian(1, noise, order, digits))
 
     def compute(work: int, variant: int) -> Any:
@@ -73,23 +73,35 @@ def rdp_random_allocation(
     return agreed(compute, digits)
 
 
-def _power(sigma: Fraction, t: int, n: int) -> Any:
-    """Logarithm of E[R^n]: the series to the power t by squaring, a sum of positive terms."""
+def _power(sigma: Fraction, t: int, n: int, variant: int) -> Any:
+    """Logarithm of E[R^n]: the series to the power t by squaring, or by Miller's recurrence."""
     if n < 2:
         return mp.zero
+    with mp.extradps(10 + len(str(t)) * (1 + 4 * variant)):
+        rate = 1 / (2 * real(sigma) ** 2)
+        series = [mp.exp(k * (k - 1) * rate) / mp.factorial(k) for k in range(n + 1)]
+        power = _miller(series, t, n) if variant else _squared(series, t, n)
+        return mp.log(power * mp.factorial(n) / mp.mpf(t) ** n)
 
+
+def _squared(series: list[Any], t: int, n: int) -> Any:
     def times(a: list[Any], b: list[Any]) -> list[Any]:
         return [mp.fdot(a[: k + 1], b[k::-1]) for k in range(n + 1)]
 
-    with mp.extradps(10 + len(str(t))):
-        rate = 1 / (2 * real(sigma) ** 2)
-        series = [mp.exp(k * (k - 1) * rate) / mp.factorial(k) for k in range(n + 1)]
-        power = [mp.one] + [mp.zero] * n
-        for bit in bin(t)[2:]:
-            power = times(power, power)
-            if bit == "1":
-                power = times(power, series)
-        return mp.log(power[n] * mp.factorial(n) / mp.mpf(t) ** n)
+    result = [mp.one] + [mp.zero] * n
+    for bit in bin(t)[2:]:
+        result = times(result, result)
+        if bit == "1":
+            result = times(result, series)
+    return result[n]
+
+
+def _miller(series: list[Any], t: int, n: int) -> Any:
+    power = [mp.one]
+    for k in range(1, n + 1):
+        total = mp.fsum((j * (t + 1) - k) * series[j] * power[k - j] for j in range(1, k + 1))
+        power.append(total / k)
+    return power[n]
 
 
 class Line:

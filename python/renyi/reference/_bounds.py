@@ -77,11 +77,12 @@ def rdp_poisson(
     factor = 3 if kind == "general" else 1
 
     def log_moment(n: int, work: int, variant: int) -> Any:
-        total, p = mp.zero, real(rate)
-        for j in range(n, 1, -1) if variant else range(2, n + 1):
-            weight = mp.binomial(n, j) * p**j * real(1 - rate) ** (n - j)
-            c = factor if j > 2 else 1
-            total += weight * (c * mp.expm1((j - 1) * base(j, work)) + (c - 1))
+        total = mp.zero
+        for j, weight in _weights(rate, n, variant):
+            if j >= 2:
+                grown = mp.expm1((j - 1) * base(j, work))
+                c = factor if j > 2 else 1
+                total += weight * (c * grown + (c - 1))
         return mp.log1p(total)
 
     if kind == "lower":
@@ -114,6 +115,8 @@ def rdp_mixture(base: Base, r: Number, alpha: Number, digits: int = 50) -> Any:
 
     def compute(work: int, variant: int) -> Any:
         moment = real(order - 1) * base(real(order), work)
+        if variant:
+            return mp.log(real(1 - rate) + real(rate) * mp.exp(moment)) / real(order - 1)
         return mp.log1p(real(rate) * mp.expm1(moment)) / real(order - 1)
 
     return agreed(compute, digits)
@@ -194,6 +197,19 @@ def _even(base: Base, j: int, work: int, variant: int, known: dict[int, Any]) ->
             extra *= 2
         known[j] = total
     return known[j]
+
+
+def _weights(q: Fraction, n: int, variant: int) -> Any:
+    """Return binomial probabilities of n trials: by recurrence from the top, or each by itself."""
+    p, r = real(q), real(1 - q)
+    if variant:
+        for j in range(n + 1):
+            yield j, mp.binomial(n, j) * p**j * r ** (n - j)
+    else:
+        weight = p**n
+        for j in range(n, -1, -1):
+            yield j, weight
+            weight *= j * r / ((n - j + 1) * p)
 
 
 def _finite(base: Base, order: Fraction) -> bool:

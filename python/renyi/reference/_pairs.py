@@ -158,7 +158,10 @@ def laplace_pair(scale: Number) -> Pair:
 
     def closed(a: Fraction, work: int, variant: int) -> Any:
         if a == 1:
-            return real(t) + mp.expm1(-real(t))
+            return real(t) + (mp.expm1(-real(t)) if variant else mp.exp(-real(t)) - 1)
+        if variant:
+            shortfall = real(a - 1) * mp.expm1(real((1 - 2 * a) * t)) / real(2 * a - 1)
+            return real(t) + mp.log1p(shortfall) / real(a - 1)
         high, low = mp.exp(real((a - 1) * t)), mp.exp(real(-a * t))
         return mp.log((real(a) * high + real(a - 1) * low) / real(2 * a - 1)) / real(a - 1)
 
@@ -405,10 +408,11 @@ def rdp_gumbel(shift: Number, alpha: Number, digits: int = 50) -> Any:
             return mp.inf
 
     def compute(work: int, variant: int) -> Any:
-        excess = mp.expm1(real(s))
+        excess = mp.expm1(real(s)) if variant else mp.exp(real(s)) - 1
         if a == 1:
             return excess - real(s)
-        return -real(s) - mp.log1p(-real(a - 1) * excess) / real(a - 1)
+        left = mp.log1p(-real(a - 1) * excess) if variant else mp.log(1 - real(a - 1) * excess)
+        return -real(s) - left / real(a - 1)
 
     return agreed(compute, digits)
 
@@ -444,16 +448,25 @@ def rdp_bounded_range(
 
     def compute(work: int, variant: int) -> Any:
         if rate == 1:
-            return _whole_range(e, a)
+            return _whole_range(e, a, variant)
         return worst_of_range(e, a, rate, direction, work, variant)
 
     return agreed(compute, digits)
 
 
-def _whole_range(e: Fraction, a: Fraction) -> Any:
+def _whole_range(e: Fraction, a: Fraction, variant: int) -> Any:
     if a == 1:
-        x = real(e) / mp.expm1(real(e))
+        half = real(e) / 2
+        x = (
+            real(e) * mp.exp(-half) / (2 * mp.sinh(half))
+            if variant
+            else real(e) / mp.expm1(real(e))
+        )
         return x - 1 - mp.log(x)
+    if variant:
+        x, y, z = (mp.log(2 * mp.sinh(real(c * e) / 2)) for c in (a, a - 1, Fraction(1)))
+        u = mp.log1p(-1 / real(a)) + real(e) / 2 + x - y
+        return u + (x - z - mp.log(real(a))) / real(a - 1) - real(e) / 2
     low, power = mp.exp(-real(e)), mp.exp(real(-a * e))
     u = real(a - 1) * (1 - power) / (real(a) * (low - power))
     return mp.log(u) + mp.log((1 - power) / (real(a) * (1 - low))) / real(a - 1)
