@@ -20,6 +20,7 @@ import numpy as np
 
 from renyi import reference, special
 from renyi._engine import Pair, RenyiCurve
+from renyi._validation import POSITIVE, PROBABILITY, Range, integer_of, number_in
 
 __all__ = [
     "Check",
@@ -141,8 +142,7 @@ def verify_point(
     >>> [route.name for route in result.routes if not route.applies]
     ['binomial']
     """
-    q, sigma, alpha = float(sample_rate), float(noise_multiplier), float(order)
-    _check_point(q, sigma, alpha, digits)
+    q, sigma, alpha = _point(sample_rate, noise_multiplier, order, digits)
     log_a = reference.log_a(q, sigma, alpha, digits=digits)
     if alpha == 1.0:
         rdp = reference.rdp_sampled_gaussian(q, sigma, alpha, digits=digits)
@@ -221,17 +221,14 @@ def _agreeing_digits(value: float, truth: mpmath.mpf) -> float:
     return min(MAX_DIGITS, max(0.0, float(-mpmath.log10(error / abs(truth)))))
 
 
-def _check_point(q: float, sigma: float, alpha: float, digits: int) -> None:
-    """Refuse a point outside the domain."""
-    _check("sample_rate", q, 0.0 <= q <= 1.0, "in [0, 1]")
-    _check("noise_multiplier", sigma, sigma > 0.0, "greater than 0")
-    _check("order", alpha, 1.0 <= alpha <= 1e6, "in [1, 1e6]")
-    _check("digits", digits, digits >= 30, "at least 30")
-
-
-def _check(name: str, value: float, fits: bool, words: str) -> None:
-    if not fits:
-        raise ValueError(f"{name} must be {words}, got {value!r}")
+def _point(q: float, sigma: float, alpha: float, digits: int) -> tuple[float, float, float]:
+    """Return a point of the domain."""
+    integer_of(digits, "digits", 30)
+    return (
+        number_in(q, "sample_rate", PROBABILITY),
+        number_in(sigma, "noise_multiplier", POSITIVE),
+        number_in(alpha, "order", Range(1.0, 1e6)),
+    )
 
 
 # The curves that are compared with the reference, each made from one (q, sigma).
@@ -410,8 +407,7 @@ def verify_curves(
     >>> checks[0].name, checks[0].reference[:12]
     ('Laplace', '0.4157031191')
     """
-    q, sigma, alpha = float(sample_rate), float(noise_multiplier), float(order)
-    _check_point(q, sigma, alpha, digits)
+    q, sigma, alpha = _point(sample_rate, noise_multiplier, order, digits)
     sigma = min(max(sigma, 1e-3), 1e9)
     checks = []
     for kind in KINDS:

@@ -77,8 +77,8 @@ def test_a_missing_answer_is_a_violation(monkeypatch):
         (verify_point, (0.1, 1.0, 0.5), {}, "order must be .*, got"),
         (verify_point, (0.1, 1.0, math.inf), {}, "order must be .*, got"),
         (verify_point, (0.1, 1.0, 2.0), {"digits": 10}, "digits must be"),
-        (verify_curves, (0.1, 1.0, 0.5), {}, r"order must be in \[1, 1e6\], got 0.5"),
-        (verify_curves, (0.1, 1.0, 2.0), {"digits": 20}, "digits must be at least 30, got 20"),
+        (verify_curves, (0.1, 1.0, 0.5), {}, r"order must be a number in \[1, 1000000\], got 0.5"),
+        (verify_curves, (0.1, 1.0, 2.0), {"digits": 20}, "digits must be an integer >= 30, got 20"),
     ],
 )
 def test_bad_points(check, point, more, message):

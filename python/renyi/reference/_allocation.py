@@ -54,11 +54,8 @@ def rdp_random_allocation(
     0.2110228563
     """
     check_digits(digits)
-    noise, t, order = (
-        positive("sigma", sigma),
-        whole("steps", steps, 1),
-        within("alpha", alpha, ORDER),
-    )
+    noise, t = positive("sigma", sigma), whole("steps", steps, 1)
+    order = within("alpha", alpha, ORDER)
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
     if isinstance(noise, float):
         return mp.zero

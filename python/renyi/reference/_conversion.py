@@ -37,8 +37,9 @@ from renyi.reference._numbers import (
 Kind = Literal["mironov", "balle", "asoodeh", "optimal"]
 
 
-def _arguments(alpha: Number, rho: Number, digits: int) -> tuple[Fraction, Fraction]:
+def _arguments(alpha: Number, rho: Number, kind: str, digits: int) -> tuple[Fraction, Fraction]:
     check_digits(digits)
+    require("kind", kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}", kind)
     return within("alpha", alpha, ABOVE_ONE), within("rho", rho, NOT_NEGATIVE)
 
 
@@ -76,9 +77,8 @@ def epsilon_from_rdp(
     asoodeh 8.5678
     optimal 7.8748
     """
-    a, r = _arguments(alpha, rho, digits)
+    a, r = _arguments(alpha, rho, kind, digits)
     d = within("delta", delta, BETWEEN)
-    _known(kind)
     if kind == "optimal":
         return _optimal_epsilon(a, r, d, digits)
 
@@ -110,9 +110,8 @@ def delta_from_rdp(
     balle 1e-05
     asoodeh 1e-05
     """
-    a, r = _arguments(alpha, rho, digits)
+    a, r = _arguments(alpha, rho, kind, digits)
     e = within("epsilon", epsilon, NOT_NEGATIVE)
-    _known(kind)
     if kind == "optimal":
         return _optimal_delta(a, r, e, digits)
 
@@ -126,10 +125,6 @@ def delta_from_rdp(
         return found
 
     return _clamped(formula, digits, top=1)
-
-
-def _known(kind: str) -> None:
-    require("kind", kind in get_args(Kind), f"one of {', '.join(get_args(Kind))}", kind)
 
 
 def _balle(a: Fraction, r: Fraction, d: Fraction) -> Any:

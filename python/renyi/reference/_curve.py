@@ -384,14 +384,9 @@ def _tail(x: Any) -> Any:
     return mp.erfc(x / mp.sqrt(2)) / 2
 
 
-def _gaussian(mu: Any, epsilon: Any) -> Any:
-    a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    return _tail(a) - mp.exp(epsilon) * _tail(b)
-
-
 def _sampled(q: Any, sigma: Any, epsilon: Any, add: bool) -> Any:
     """Return delta from the two laws beyond the point where their ratio is e^epsilon."""
-    odds = (mp.exp(-epsilon if add else epsilon) - 1 + q) / q
+    odds = (mp.exp(-epsilon if add else epsilon) - (1 - q)) / q
     if odds <= 0:
         return mp.zero if add else 1 - mp.exp(epsilon)
     x = sigma * mp.log(odds) + 1 / (2 * sigma)
@@ -408,9 +403,7 @@ def gaussian_delta(mu: Number, epsilon: Number, digits: int = 50) -> Any:
     >>> round(float(gaussian_delta(1, 2)), 10)
     0.0209236358
     """
-    m, e = within("mu", mu, POSITIVE), within("epsilon", epsilon, FINITE)
-    check_digits(digits)
-    return agreed(lambda work, variant: _gaussian(real(m), real(e)), digits)
+    return sampled_gaussian_delta(1, 1 / within("mu", mu, POSITIVE), epsilon, digits=digits)
 
 
 def gaussian_tradeoff(mu: Number, alpha: Number, digits: int = 50) -> Any:
@@ -438,8 +431,7 @@ def gaussian_epsilon(mu: Number, delta: Number, digits: int = 50) -> Any:
     >>> round(float(gaussian_epsilon(1, 1e-5)), 9)
     4.377178096
     """
-    m, d = within("mu", mu, POSITIVE), within("delta", delta, BETWEEN)
-    return _root(lambda x: _gaussian(real(m), x), d, digits)
+    return sampled_gaussian_epsilon(1, 1 / within("mu", mu, POSITIVE), delta, digits=digits)
 
 
 def gaussian_mu(epsilon: Number, delta: Number, digits: int = 50) -> Any:
@@ -451,8 +443,8 @@ def gaussian_mu(epsilon: Number, delta: Number, digits: int = 50) -> Any:
     e, d = within("epsilon", epsilon, FINITE), within("delta", delta, BETWEEN)
     with mp.workdps(digits + 30):
         require("delta", real(d) > -mp.expm1(real(e)), "above 1 - e^epsilon", delta)
-    # The curve decreases in -log mu.
-    found = _root(lambda x: _gaussian(mp.exp(-x), real(e)), d, digits + 5)
+    # The curve decreases in log sigma.
+    found = _root(lambda x: _sampled(mp.one, mp.exp(x), real(e), False), d, digits + 5)
     with mp.workdps(digits + 5):
         return mp.exp(-found)
 
@@ -465,11 +457,8 @@ def sampled_gaussian_delta(
     >>> round(float(sampled_gaussian_delta(0.1, 1, 0.5)), 12)
     0.00203253692
     """
-    r, s, e = (
-        within("q", q, RATE),
-        within("sigma", sigma, POSITIVE),
-        within("epsilon", epsilon, FINITE),
-    )
+    r, s = within("q", q, RATE), within("sigma", sigma, POSITIVE)
+    e = within("epsilon", epsilon, FINITE)
     check_digits(digits)
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
     add = direction == "add"
@@ -489,11 +478,8 @@ def sampled_gaussian_epsilon(
     0.1994504478
     """
     require("direction", direction in ("remove", "add"), "'remove' or 'add'", direction)
-    r, s, d = (
-        within("q", q, RATE),
-        within("sigma", sigma, POSITIVE),
-        within("delta", delta, BETWEEN),
-    )
+    r, s = within("q", q, RATE), within("sigma", sigma, POSITIVE)
+    d = within("delta", delta, BETWEEN)
     return _root(lambda x: _sampled(real(r), real(s), x, direction == "add"), d, digits)
 
 

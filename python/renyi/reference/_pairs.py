@@ -10,10 +10,6 @@ Q + q P, Q) ("remove": the record is in the first argument), that of order 1 - a
 pair ("add"), and the Kullback-Leibler divergences with w(L) = L. For symmetric pairs "remove" is
 the larger one (Mironov, Talwar, Zhang 2019, Theorem 5, whose proof uses only the symmetry).
 
-The density c e^{-l/2} on [-top, top] is that of Laplace noise between its two locations and of the
-exponential mechanism. There beta L - l/2 is convex for beta >= 0 and falls for beta <= 0, so it is
-largest at an end: the rule is composite Gauss-Legendre on pieces that are short against the slope.
-
 In all functions ``digits`` is the relative accuracy of the result, and a ValueError names an
 argument outside its range.
 """
@@ -40,7 +36,7 @@ from renyi.reference._numbers import (
     whole,
     within,
 )
-from renyi.reference._sampled_gaussian import gauss_legendre
+from renyi.reference._sampled_gaussian import integrals
 
 Direction = Literal["remove", "add"]
 Atoms = Callable[[Fraction, int], Iterable[tuple[Any, Any]]]
@@ -53,9 +49,9 @@ class Pair:
     """The law of l under Q, at the working precision of the moment.
 
     ``atoms(beta, work)`` yields pairs (loss, mass), all that matter for the moment of order beta
-    with ``work`` digits; ``density()`` is (c, top). ``closed(alpha, work, variant)`` is the
-    divergence without sampling where a closed form is quicker, else None. ``constant`` is 0 for two
-    equal laws and infinity for two disjoint laws.
+    with ``work`` digits; ``density()`` is (c, top) of the density c e^{-l/2} on [-top, top].
+    ``closed(alpha, work, variant)`` is the divergence without sampling where a closed form is
+    quicker, else None. ``constant`` is 0 for two equal laws and infinity for two disjoint laws.
     """
 
     atoms: Atoms = lambda beta, work: ()
@@ -134,71 +130,11 @@ def _moment(
             loss = _sampled_loss(q, plain)
             terms.append(mass * weight(loss) * mp.exp(order * loss))
         if pair.density is not None:
-            terms.append(_integral(pair.density(), q, order, weight, depth, variant))
+            height, top = pair.density()
+            arguments = q, Fraction(1), (beta,), lambda loss: [weight(loss)], work, variant, top
+            peak, found = integrals(*arguments)
+            terms.append(height * mp.exp(peak) * found[0])
         return mp.fsum(terms)
-
-
-def _integral(
-    density: tuple[Any, Any],
-    q: Fraction,
-    order: Any,
-    weight: Callable[[Any], Any],
-    work: int,
-    variant: int,
-) -> Any:
-    """Integrate c e^{-l/2} w(L) e^{order L} over [-top, top]."""
-    height, top = density
-    nodes = gauss_legendre(int(0.6 * work) + 14, -(-mp.prec // 64) * 64)
-
-    def exponent(plain: Any) -> Any:
-        return order * _sampled_loss(q, plain) - plain / 2
-
-    peak = max(exponent(-top), exponent(top))
-    floor = peak - work * mp.log(10) - mp.log(2 * top + 2) - 5
-    sums = []
-    for start, end in _live(exponent, top, floor):
-        for middle, half in _pieces(start, end, abs(order), q, 4 - variant):
-            for x, node_weight in nodes:
-                plain = middle + half * x
-                loss = _sampled_loss(q, plain)
-                value = weight(loss) * mp.exp(order * loss - plain / 2 - peak)
-                sums.append(half * node_weight * value)
-    return height * mp.exp(peak) * mp.fsum(sums)
-
-
-def _live(exponent: Callable[[Any], Any], top: Any, floor: Any) -> list[tuple[Any, Any]]:
-    """Return the parts of [-top, top] where the exponent, without a peak inside, is above floor."""
-    low, high = -top, top
-    while high - low > mp.mpf(1) / 100:  # the minimum of a convex exponent
-        left, right = (2 * low + high) / 3, (low + 2 * high) / 3
-        low, high = (left, high) if exponent(left) > exponent(right) else (low, right)
-    if exponent(low) > floor:
-        return [(-top, top)]
-    found = []
-    for end in (-top, top):
-        inside, outside = end, low
-        while abs(inside - outside) > abs(end - inside) / 100 + mp.mpf(10) ** -20:
-            middle = (inside + outside) / 2
-            inside, outside = (middle, outside) if exponent(middle) > floor else (inside, middle)
-        found.append((-top, outside) if end < 0 else (outside, top))
-    return found
-
-
-def _pieces(
-    start: Any, end: Any, steepest: Any, q: Fraction, width: int
-) -> Iterable[tuple[Any, Any]]:
-    """(middle, half length) of pieces over which the exponent changes by at most 4 ``width``.
-
-    L has branch points at log(1/q - 1) +- i pi: beside them a piece is at most ``width`` long.
-    """
-    bend = mp.log(real(1 - q) / real(q)) if q < 1 else start - 1000
-    while start < end:
-        step = max(mp.mpf(width), (bend - start) / 2, (start - bend) / 3)
-        while step * (steepest / (1 + mp.exp(bend - start - step)) + mp.mpf(1) / 2) > 4 * width:
-            step /= 2
-        step = min(step, end - start)
-        yield start + step / 2, step / 2
-        start += step
 
 
 def laplace_pair(scale: Number) -> Pair:
@@ -442,11 +378,8 @@ def rdp_zcdp(rho: Number, alpha: Number, xi: Number = 0, digits: int = 50) -> An
     mpf('1.5')
     """
     check_digits(digits)
-    slope, offset, a = (
-        within("rho", rho, NOT_NEGATIVE),
-        within("xi", xi, NOT_NEGATIVE),
-        within("alpha", alpha, ORDER),
-    )
+    slope, offset = within("rho", rho, NOT_NEGATIVE), within("xi", xi, NOT_NEGATIVE)
+    a = within("alpha", alpha, ORDER)
     with mp.workdps(digits + 5):
         return real(offset + slope * a)
 

@@ -10,6 +10,10 @@ sampled component are exp(t), L = log(1-q) + log(1 + e^t), and the exponent G = 
 
 So G has one peak, or two (one near 0, one near alpha/sigma) with a valley between them. The rule is
 composite Gauss-Legendre.
+
+Beside the normal law there is the one of density e^{-u/2} on [-top, top], u the loss of the pair:
+that of Laplace noise between its two locations and of the exponential mechanism. There
+G = alpha L - u/2 is convex for alpha >= 0 and falls for alpha <= 0: the peaks are the ends.
 """
 
 from collections.abc import Callable, Sequence
@@ -106,7 +110,7 @@ def log_a(q: Number, sigma: Number, alpha: Number, digits: int = 50, derivative:
 
         peak, found = integrals(rate, noise, order, weights, work, variant)
         if derivative == 0:
-            return mp.log(found[0]) + peak
+            return mp.log(found[0] / mp.sqrt(2 * mp.pi)) + peak
         mean = found[1] / found[0]
         return mean if derivative == 1 else found[2] / found[0] - mean**2
 
@@ -133,19 +137,28 @@ def rdp_sampled_gaussian(q: Number, sigma: Number, alpha: Number, digits: int = 
 
 
 class Loss:
-    """L, G and the peaks of Re G at the working precision; 0 < q < 1, sigma finite."""
+    """L, G and the peaks of Re G at the working precision; sigma is 1 where ``top`` is finite."""
 
-    def __init__(self, q: Fraction, sigma: Fraction, alpha: Sequence[Fraction]) -> None:
-        self.sigma = real(sigma)
+    def __init__(self, q: Fraction, sigma: Fraction, alpha: Sequence[Fraction], top: Any) -> None:
+        self.sigma, self.top = real(sigma), top
         self.order = real(alpha[0])
         self.alpha = mp.mpc(self.order, real(alpha[1])) if len(alpha) == 2 else self.order
-        self.log_rest = mp.log(real(1 - q))
-        self.u0 = 1 / (2 * self.sigma) + self.sigma * mp.log(real((1 - q) / q))
+        self.q, self.rest = real(q), real(1 - q)
+        self.middle = 1 / (2 * self.sigma) if top == mp.inf else mp.zero  # where P = Q
+        self.u0 = self.middle + self.sigma * mp.log(self.rest / self.q)
 
     def loss(self, u: Any) -> Any:
         """L(u)."""
-        t = (u - self.u0) / self.sigma
-        return self.log_rest + (t + mp.log1p(mp.exp(-t)) if t > 0 else mp.log1p(mp.exp(t)))
+        plain = (u - self.middle) / self.sigma
+        if not self.rest:
+            return plain
+        if plain > 0:
+            return plain + mp.log(self.q + self.rest * mp.exp(-plain))
+        return mp.log(self.rest + self.q * mp.exp(plain))
+
+    def base(self, u: Any) -> Any:
+        """Logarithm of the density under Q, up to a constant."""
+        return -u * u / 2 if self.top == mp.inf else -u / 2
 
     def share(self, u: Any) -> Any:
         """p(u), the posterior probability of the sampled component."""
@@ -153,14 +166,16 @@ class Loss:
 
     def exponent(self, u: Any) -> Any:
         """Re G(u)."""
-        return self.order * self.loss(u) - u * u / 2
+        return self.order * self.loss(u) + self.base(u)
 
     def slope(self, u: Any) -> Any:
         """Re G'(u)."""
-        return self.order / self.sigma * self.share(u) - u
+        return self.order / self.sigma * self.share(u) - (u if self.top == mp.inf else mp.mpf(0.5))
 
     def peaks(self) -> list[Any]:
         """All local maxima of Re G, with the valley between them if there are two."""
+        if self.top < mp.inf:
+            return [-self.top, self._falls(self.top, -self.top), self.top]
         rate = self.order / self.sigma
         low, high = min(rate, mp.zero), max(rate, mp.zero)
         quarter = 4 * self.sigma**2 / self.order if self.order else mp.inf
@@ -200,8 +215,8 @@ class Loss:
         ends = []
         for c in points[::2]:
             if self.exponent(c) > floor:
-                left = points[1] if len(points) == 3 and c is points[2] else -mp.inf
-                right = points[1] if len(points) == 3 and c is points[0] else mp.inf
+                left = points[1] if len(points) == 3 and c is points[2] else -self.top
+                right = points[1] if len(points) == 3 and c is points[0] else self.top
                 ends.append((self._sinks(c, left, floor), self._sinks(c, right, floor)))
         return ends
 
@@ -225,11 +240,18 @@ class Loss:
 
         The branch points of L are u0 +- i pi sigma, u0 +- 3 i pi sigma ...: near u0 a piece is
         about sigma long, and longer with the distance; where G bends strongly it has the scale of
-        the bend, and the phase of a complex order turns by at most about 6 radians over a piece.
+        the bend, and the phase of a complex order turns by at most about 6 radians over a piece. On
+        [-top, top] G changes by at most 4 ``width`` over a piece.
         """
         turn = abs(mp.im(self.alpha)) / self.sigma
         bend = abs(self.alpha) / self.sigma**2
         found = []
+        while start < end and self.top < mp.inf:
+            step = min(max(mp.mpf(width), abs(start - self.u0) / 3), end - start)
+            while step * (bend * self.share(start + step) + mp.mpf(0.5)) > 4 * width:
+                step /= 2
+            found.append((start + step / 2, step / 2))
+            start += step
         while start < end:
             step = min(width, self.sigma * width + abs(start - self.u0) / 3)
             if start < self.u0 < start + step:
@@ -255,36 +277,36 @@ def integrals(
     weights: Callable[[Any], Sequence[Any]],
     work: int,
     variant: int,
+    top: Any = mp.inf,
 ) -> tuple[Any, list[Any]]:
-    """Return (peak, [int weight_i(L(u)) exp(G(u) - peak) du / sqrt(2 pi)]) with ``work`` digits.
+    """Return (peak, [int weight_i(L(u)) exp(G(u) - peak) du]) with ``work`` digits.
 
     The variant changes every node, by other pieces and other cuts.
     """
-    largest = _largest_exponent(q, sigma, alpha)
+    largest = _largest_exponent(q, sigma, alpha, top)
     guard = int(mp.log10(largest)) + 10
     bits = (
         -(-int((work + guard) * 3.33) // 64) * 64
     )  # multiples of 64: mpmath keeps the nodes of a precision
     with mp.workprec(bits):
-        f = Loss(q, sigma, alpha)
+        f = Loss(q, sigma, alpha, top)
         depth = work * mp.log(10) + mp.log(largest) + 20 + 8 * variant
         ends = f.stretches(depth)
         peak = max(map(f.exponent, f.peaks()))
         width = 3.0 if variant == 0 else 2.3
-        nodes = gauss_legendre(int(0.6 * work) + 12, bits)
+        nodes = gauss_legendre(int(0.6 * work) + 14, bits)
         pieces = [piece for a, b in ends for piece in f.pieces(a, b, width, MOST // len(nodes))]
         count = len(list(weights(mp.one)))
 
-        root = mp.sqrt(2 * mp.pi)
         sums = [mp.zero] * count
         for x, node_weight in nodes:
             for middle, half in pieces:
                 u = middle + half * x
                 loss = f.loss(u)
-                height = node_weight * half * mp.exp(f.alpha * loss - u * u / 2 - peak)
+                height = node_weight * half * mp.exp(f.alpha * loss + f.base(u) - peak)
                 for i, weight in enumerate(weights(loss)):
                     sums[i] += weight * height
-        return peak, [s / root for s in sums]
+        return peak, sums
 
 
 @cache
@@ -312,8 +334,10 @@ def gauss_legendre(count: int, bits: int) -> list[tuple[Any, Any]]:
     return nodes
 
 
-def _largest_exponent(q: Fraction, sigma: Fraction, alpha: Sequence[Fraction]) -> Any:
-    """Return a bound of all exponents that occur, about alpha^2/sigma^2."""
+def _largest_exponent(q: Fraction, sigma: Fraction, alpha: Sequence[Fraction], top: Any) -> Any:
+    """Return a bound of all exponents that occur, about alpha^2/sigma^2 or alpha top."""
     with mp.workprec(60):
         size = sum(abs(real(a)) for a in alpha) + 1
+        if top < mp.inf:
+            return size * (top + 1) + 50
         return (size / real(sigma) + 1 / real(sigma) + 50) ** 2 - size * mp.log(real(q * (1 - q)))

@@ -51,14 +51,6 @@ _DEVIATIONS = 10  # by which the limit of truncated samples exceeds the batch si
 _RTOL = 1e-4  # relative accuracy of lattices
 _EITHER = "poisson or fixed_size", "add_remove (poisson) or replace_one (fixed_size)"
 _POISSON = "poisson", "add_remove"
-_LABELS = {
-    "poisson": "Poisson",
-    "truncated_poisson": "truncated Poisson",
-    "balls_in_bins": "balls in bins",
-    "balls_in_bins_once": "balls in bins, drawn once",
-    "shuffled": "shuffled",
-    "fixed_size": "fixed size",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,23 +293,26 @@ def compare_samplings(
     base, batches, rate = Gaussian(noise), -(-records // size), size / records
     steps = -(-passes * records // size)
     limit = min(size + math.ceil(_DEVIATIONS * math.sqrt(size)), records)
-    runs: dict[str, tuple[Mechanism, int, Adjacency]] = {
-        "poisson": (PoissonSampled(base, rate), steps, "add_remove"),
-        "truncated_poisson": (
-            TruncatedPoissonSampled(base, rate, limit, records),
-            steps,
+    truncated = TruncatedPoissonSampled(base, rate, limit, records)
+    runs: tuple[tuple[str, str, Mechanism, int, Adjacency], ...] = (
+        ("poisson", "Poisson", PoissonSampled(base, rate), steps, "add_remove"),
+        ("truncated_poisson", "truncated Poisson", truncated, steps, "add_remove"),
+        ("balls_in_bins", "balls in bins", RandomAllocation(base, batches), passes, "add_remove"),
+        (
+            "balls_in_bins_once",
+            "balls in bins, drawn once",
+            FixedAllocation(base, batches, passes),
+            1,
             "add_remove",
         ),
-        "balls_in_bins": (RandomAllocation(base, batches), passes, "add_remove"),
-        "balls_in_bins_once": (FixedAllocation(base, batches, passes), 1, "add_remove"),
-        "shuffled": (ShuffledBatches(base, batches), passes, "zero_out"),
-        "fixed_size": (FixedSizeSampled(base, size, records), steps, "replace_one"),
-    }
+        ("shuffled", "shuffled", ShuffledBatches(base, batches), passes, "zero_out"),
+        ("fixed_size", "fixed size", FixedSizeSampled(base, size, records), steps, "replace_one"),
+    )
     rows = []
-    for name, (mechanism, count, adjacency) in runs.items():
+    for name, label, mechanism, count, adjacency in runs:
         account = PLDAccountant(adjacency=adjacency).compose(mechanism, count)
         ends = account.get_epsilon_bounds(delta, rtol=_RTOL)
-        rows.append(SamplingRow(name, _LABELS[name], adjacency, *ends))
+        rows.append(SamplingRow(name, label, adjacency, *ends))
     return tuple(rows)
 
 

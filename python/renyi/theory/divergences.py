@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from renyi._adjacency import one_of
-from renyi._validation import Range, number_in, numbers_of, set_fields
+from renyi._validation import Range, number_in, numbers_in, numbers_of, set_fields
 from renyi.theory._bregman import (
     Array,
     entropy_excess,
@@ -39,7 +39,6 @@ from renyi.theory._bregman import (
     gamma_excess,
     langevin,
     log_deficit,
-    log_sinhc,
     sinhc_deficit,
     weighted,
 )
@@ -51,7 +50,7 @@ _TINY = 2.0**-1074
 _FAR = 700.0  # e^_FAR does not overflow
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 Values = tuple[Any, ...]
-Check = Callable[[Any, str], Any]
+Check = Range | Callable[[Any, str], Any]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -102,7 +101,7 @@ class Distribution:
         if extra or given.keys() != row.fields.keys():
             names = ", ".join(row.fields)
             raise TypeError(f"{family} must have the parameters {names}, got {values} and {named}")
-        checked = tuple(check(given[name], name) for name, check in row.fields.items())
+        checked = tuple(_checked(given[name], name, check) for name, check in row.fields.items())
         if row.check is not None:
             row.check(*checked)
         set_fields(self, family=family, parameters=checked)
@@ -468,11 +467,9 @@ def _logistic(p: Values, q: Values, alpha: Array) -> Array:
     for node, weight in zip(0.5 + 0.5 * _NODES, 0.5 * _WEIGHTS, strict=True):
         mean += weight * langevin(y1 + node * np.where(near, width, 0.0))
     safe = np.where(near, 1.0, a - 1.0)
-    both = np.minimum(y1, y2) >= 0.5
-    large = t - (sinhc_deficit(y2) - sinhc_deficit(y1)) / safe
-    apart = np.where(both, large, (log_sinhc(y2) - log_sinhc(y1)) / safe)
+    apart = t - (sinhc_deficit(y2) - sinhc_deficit(y1)) / safe
     found = np.where(near, t * mean, apart)
-    return found * np.where(low, alpha / np.where(low, 1.0 - alpha, 1.0), 1.0)
+    return np.asarray(found * np.where(low, alpha / np.where(low, 1.0 - alpha, 1.0), 1.0))
 
 
 def _cramer(p: Values, q: Values, alpha: Array) -> Array:
@@ -519,16 +516,11 @@ def _log_ratio(x: float, y: float) -> float:
 # The table.
 
 
-def _real(value: Any, name: str) -> float:
-    return number_in(value, name, Range(-1e100, 1e100))
+_real, _positive, _moderate = Range(-1e100, 1e100), Range(1e-100, 1e100), Range(1e-40, 1e40)
 
 
-def _positive(value: Any, name: str) -> float:
-    return number_in(value, name, Range(1e-100, 1e100))
-
-
-def _moderate(value: Any, name: str) -> float:
-    return number_in(value, name, Range(1e-40, 1e40))
+def _checked(value: Any, name: str, check: Check) -> Any:
+    return number_in(value, name, check) if isinstance(check, Range) else check(value, name)
 
 
 def _vector(values: Any, name: str) -> tuple[float, ...]:
@@ -539,7 +531,7 @@ def _vector(values: Any, name: str) -> tuple[float, ...]:
 
 
 def _concentration(values: Any, name: str) -> tuple[float, ...]:
-    found = tuple(_positive(value, name) for value in _vector(values, name))
+    found = numbers_in(_vector(values, name), name, _positive)
     if len(found) < 2:
         raise ValueError(f"{name} must have at least 2 entries, got {values!r}")
     return found

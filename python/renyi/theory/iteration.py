@@ -76,14 +76,7 @@ Floats = npt.NDArray[np.float64]
 SMALLEST, LARGEST = 1e-75, 1e75  # quotients of such numbers stay in the range of double
 MOST_STEPS = 2**53
 _LARGEST_SCALE = 1e150
-
-
-SCALES = Range(1e-75, 1e75)
-
-
-def positive_of(value: Any, name: str) -> float:
-    """Return a number in [1e-75, 1e75]."""
-    return number_in(value, name, SCALES)
+SCALES = Range(SMALLEST, LARGEST)
 
 
 def steps_of(value: Any, name: str = "n") -> int:
@@ -174,8 +167,8 @@ def step_contraction(step_size: float, smoothness: float, strong_convexity: floa
     >>> round(step_contraction(1.0, 0.5, 0.5), 6)
     0.707107
     """
-    eta = positive_of(step_size, "step_size")
-    beta = positive_of(smoothness, "smoothness")
+    eta = number_in(step_size, "step_size", SCALES)
+    beta = number_in(smoothness, "smoothness", SCALES)
     rho = number_in(strong_convexity, "strong_convexity", Range(0.0, beta))
     exact_eta, exact_beta, exact_rho = Fraction(eta), Fraction(beta), Fraction(rho)
     if exact_eta * (exact_beta + exact_rho) > 2:
@@ -219,7 +212,7 @@ def noise_divergence(noise: Noise, epsilon: float, distance: float, scale: float
     shift = real_of(distance, "distance", allowed)
     if shift != 0.0 and not SMALLEST <= shift <= 1e151:
         raise ValueError(f"distance must be {allowed}, got {distance!r}")
-    width = positive_of(scale, "scale")
+    width = number_in(scale, "scale", SCALES)
     return step_divergence(law, epsilon_of(epsilon), shift, width)[0]
 
 
@@ -289,7 +282,7 @@ class DecayingNoise:
 
     def scaled(self, factor: float) -> DecayingNoise:
         """Return the same noise times a factor."""
-        return replace(self, factor=self.factor * positive_of(factor, "factor"))
+        return replace(self, factor=self.factor * number_in(factor, "factor", SCALES))
 
 
 NoiseScales = float | npt.ArrayLike | DecayingNoise
@@ -305,7 +298,7 @@ def schedule_of(descent: NoisyDescent, noise: Any, n: int | None) -> Schedule:
             )
         return noise._core
     if np.ndim(noise) == 0:
-        width = positive_of(noise, "noise")
+        width = number_in(noise, "noise", SCALES)
         return Schedule(law, None, width, 0.0, 1.0, 1.0)
     allowed = "a number in [1e-75, 1e75], an array of them, one a step, or a DecayingNoise"
     scales, shape = numbers_of(noise, "noise", SMALLEST, LARGEST, allowed)
@@ -362,11 +355,11 @@ def shuffled_pass(
     check_one_missing(epsilon=epsilon, delta=delta, scale=scale)
     steps = float(steps_of(n))
     if delta is None:
-        core, width = pass_of(descent, epsilon_of(epsilon)), positive_of(scale, "scale")
+        core, width = pass_of(descent, epsilon_of(epsilon)), number_in(scale, "scale", SCALES)
         return core.shuffled_delta(width, steps)
     target = delta_of(delta)
     if epsilon is None:
-        width = positive_of(scale, "scale")
+        width = number_in(scale, "scale", SCALES)
 
         def at(value: float) -> float:
             return pass_of(descent, value).shuffled_delta(width, steps)
@@ -412,7 +405,7 @@ def shuffled_limit(
     one = math.exp(-0.5 * value) * (0.5 if _noise_of(noise) == "gaussian" else 1.0)  # x is 1
     check_one_missing(c1=c1, delta=delta)
     if c1 is not None:
-        x = positive_of(c1, "c1") / one
+        x = number_in(c1, "c1", SCALES) / one
         return -math.expm1(-x) / x
     target = number_in(delta, "delta", Range(1e-70, 1.0, "[)"))
     x = smallest_argument(lambda x: -math.expm1(-x) / x, target, 1.0 / target, 1e-20, 1e75)

@@ -21,13 +21,13 @@ networks.
 """
 
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from renyi import special
+from renyi._search import lower_hull
 from renyi._validation import (
     POSITIVE,
     delta_of,
@@ -37,7 +37,7 @@ from renyi._validation import (
     numbers_of,
     probability_of,
 )
-from renyi.theory.iteration import LARGEST, Floats, positive_of
+from renyi.theory.iteration import LARGEST, SCALES, Floats
 
 __all__ = ["epochs_mu", "last_iterate_mu", "shuffled_epochs_delta"]
 __dir__ = __all__.copy
@@ -83,7 +83,7 @@ def last_iterate_mu(
     given, shape = numbers_of(shifts, "shifts", 0.0, LARGEST, "of numbers in [0, 1e75]")
     if len(shape) != 1 or not 1 <= len(given) <= MOST:
         raise ValueError(f"shifts must be a row of 1 to 10^6 numbers, got shape {shape}")
-    c, width = probability_of(contraction, "contraction"), positive_of(scale, "scale")
+    c, width = probability_of(contraction, "contraction"), number_in(scale, "scale", SCALES)
     size = number_in(diameter, "diameter", POSITIVE)
     if not given.any():
         return 0.0
@@ -130,7 +130,7 @@ def epochs_mu(
     0.2375 2.0000
     0.2375 6.3246
     """
-    moved, rounds = positive_of(shift, "shift"), integer_of(epochs, "epochs", 1)
+    moved, rounds = number_in(shift, "shift", SCALES), integer_of(epochs, "epochs", 1)
     steps = integer_of(batches, "batches", 1)
     if rounds * steps > MOST:
         raise ValueError(f"epochs times batches must be at most 10^6, got {rounds * steps}")
@@ -139,7 +139,7 @@ def epochs_mu(
     # before the first use of the record the runs are equal
     shifts = np.tile(pattern, rounds)[steps - 1 :]
     hidden = last_iterate_mu(shifts, contraction, scale, diameter=diameter)
-    width = positive_of(scale, "scale")
+    width = number_in(scale, "scale", SCALES)
     composed = math.nextafter(math.sqrt(rounds) * moved / width * (1.0 + 2.0**-50), math.inf)
     return EpochGuarantee(min(hidden, composed), composed)
 
@@ -173,7 +173,7 @@ def shuffled_epochs_delta(
     >>> round(one, 4), round(mixed, 4)
     (0.5114, 0.0555)
     """
-    moved, rounds = positive_of(shift, "shift"), integer_of(epochs, "epochs", 1)
+    moved, rounds = number_in(shift, "shift", SCALES), integer_of(epochs, "epochs", 1)
     steps, bound = integer_of(batches, "batches", 2), epsilon_of(epsilon)
     if rounds * steps * steps > MOST:
         raise ValueError(
@@ -242,24 +242,7 @@ def _minorant_slopes(shifts: Floats, contraction: float, start: float) -> Floats
     with np.errstate(under="ignore"):
         x = np.concatenate([[0.0], np.cumsum(weights * weights)])
         y = np.concatenate([[0.0], np.cumsum(weights * shifts) + start * contraction * weights[0]])
-    vertices = _lower_hull(x, y)
-    slopes = np.empty(len(shifts))
-    for left, right in pairwise(vertices):
-        run = x[right] - x[left]
-        slopes[left:right] = (y[right] - y[left]) / run if run > 0.0 else 0.0
-    return slopes * weights
-
-
-def _lower_hull(x: Floats, y: Floats) -> list[int]:
-    """Return the vertices of the greatest convex minorant, from the first point to the last."""
-    across, height = x.tolist(), y.tolist()
-    hull: list[int] = []
-    for k in range(len(across)):
-        while len(hull) > 1:
-            a, b = hull[-2], hull[-1]
-            turn = (height[b] - height[a]) * (across[k] - across[a])
-            if turn < (height[k] - height[a]) * (across[b] - across[a]):
-                break
-            hull.pop()
-        hull.append(k)
-    return hull
+    across, height = lower_hull(x, y, exact=False)
+    slopes = np.diff(height) / np.diff(across)
+    part = np.searchsorted(across, x[1:]) - 1
+    return np.asarray(slopes[np.maximum(part, 0)] * weights)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from renyi._engine import Schedule
 from renyi._search import smallest_argument
-from renyi._validation import delta_of, epsilon_of
+from renyi._validation import delta_of, epsilon_of, uses_of
 from renyi.theory.iteration import (
     LARGEST,
     SMALLEST,
@@ -186,7 +186,7 @@ def online_epsilon(
     """
     target, steps = delta_of(delta), steps_of(n)
     schedule = schedule_of(descent, noise, steps)
-    record = None if index is None else _record_of(index, steps)
+    record = None if index is None else uses_of(index, "index", 1, steps)
 
     def at(epsilon: float) -> float:
         return _delta_at(descent, epsilon, schedule, steps, record)
@@ -222,7 +222,7 @@ def online_noise_factor(
     74.612633
     """
     target, steps, value = delta_of(delta), steps_of(n), epsilon_of(epsilon)
-    record = None if index is None else _record_of(index, steps)
+    record = None if index is None else uses_of(index, "index", 1, steps)
     times = _multiplied(descent, noise, steps)
 
     def at(factor: float) -> float:
@@ -232,13 +232,6 @@ def online_noise_factor(
     if math.isinf(factor):
         raise ValueError(f"delta must be one that a factor up to 1e20 reaches, got {delta!r}")
     return factor
-
-
-def _record_of(index: Any, n: int) -> int:
-    record = steps_of(index, "index")
-    if record > n:
-        raise ValueError(f"index must be an integer in [1, {n}], got {index!r}")
-    return record
 
 
 def _delta_at(

@@ -20,13 +20,14 @@ the clipping norm: there the sensitivity holds a, and the multiplier is s/a.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 from renyi import special
 from renyi._adjacency import one_of
 from renyi._rounding import MARGIN, above, below, count_above, exp_above, loss_deviations
-from renyi._search import least_argument, least_value
+from renyi._search import largest_count, least_argument, least_value
 from renyi._validation import (
     BETWEEN,
     FINITE_POSITIVE,
@@ -268,9 +269,11 @@ def _moment_delta(bound: _Constants, epsilon: float, form: MomentForm) -> Moment
     if epsilon in (0.0, math.inf):
         return bound.at(0, epsilon, 1.0 if epsilon == 0.0 else 0.0)
     if form == "halved":
-        order = _last(
-            lambda order: bound.total(order) <= below(0.5 * order * epsilon), 2, bound.last
-        )
+
+        def holds(order: int) -> bool:
+            return bound.total(order) <= below(0.5 * order * epsilon)
+
+        order = largest_count(holds, 2, bound.last + 1) if bound.last >= 2 and holds(2) else 0
         exponent = -(0.5 * order - 1.0) * epsilon
     else:
         order = _lowest(lambda order: bound.total(order) - (order - 1.0) * epsilon, 2, bound.last)
@@ -344,24 +347,9 @@ class _Constants:
         return above(self._steps * self.log_constant(order))
 
 
-def _last(holds: Callable[[int], bool], first: int, last: int) -> int:
-    """Return the last number that holds, if all before it hold; 0 if none does."""
-    if last < first or not holds(first):
-        return 0
-    low, high = first, last + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
-
-
 def _lowest(value: Callable[[int], float], first: int, last: int) -> int:
     """Return the minimiser of a quasi-convex function; 0 if the function is nowhere finite."""
     if last < first:
         return 0
-    low, high = first, last
-    while low < high:
-        middle = (low + high) // 2
-        here, there = value(middle), value(middle + 1)
-        low, high = (low, middle) if here <= there else (middle + 1, high)
-    return low if value(low) < math.inf else 0
+    rises = bisect_left(range(first, last), True, key=lambda n: value(n) <= value(n + 1))
+    return first + rises if value(first + rises) < math.inf else 0

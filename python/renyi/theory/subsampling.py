@@ -325,7 +325,5 @@ def _log_sum(alpha: int, q: float, moments: Array) -> float:
         return 0.0
     total = largest + math.log(math.fsum(np.exp(terms - largest)))
     total += 2.0**-49 * (size + 8.0)
-    log_moment = (
-        total + math.log1p(math.exp(-total)) if total > 0.0 else math.log1p(math.exp(total))
-    )
+    log_moment = float(np.logaddexp(0.0, total))
     return math.nextafter(log_moment * (1.0 + 2.0**-49) / (alpha - 1.0), math.inf)
