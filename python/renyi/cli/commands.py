@@ -220,7 +220,7 @@ COMMANDS = (
         "  renyi shuffle --users 100000 --epsilon 0.5 --delta 1e-6 \\\n"
         "                --randomizer randomized-response --choices 20",
         {
-            "numbers": ("local_epsilon", "users", "epsilon", "delta"),
+            "numbers": ("local_epsilon", "users", "one_epsilon", "one_delta"),
             METHOD: ("randomizer", "choices", "rounds", *PRINTED),
         },
     ),

@@ -249,7 +249,6 @@ def shuffle(options: argparse.Namespace) -> int:
     given: dict[str, Any] = {name: getattr(options, name) for name in QUANTITIES}
     if options.local_epsilon is not None:
         given["local_epsilon"] = float(options.local_epsilon)
-    given |= {name: runs.single(options, name) for name in QUANTITIES[2:] if given[name]}
     missing = [name for name, value in given.items() if value is None]
     if len(missing) != 1:
         raise UsageError(

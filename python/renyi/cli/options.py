@@ -292,6 +292,15 @@ OPTIONS = {
         dest="delta",
     ),
     # Shuffled reports.
+    "one_epsilon": Option(
+        "--epsilon EPS", "the epsilon of (epsilon, delta), >= 0", one=NOT_NEGATIVE, dest="epsilon"
+    ),
+    "one_delta": Option(
+        "--delta DELTA",
+        "the delta of (epsilon, delta), 0 < delta < 1; well below 1 / number of records",
+        one=PROBABILITY,
+        dest="delta",
+    ),
     "local_epsilon": Option(
         "--local-epsilon EPS0",
         "epsilon of every report by itself, > 0, <= 30",
