@@ -247,8 +247,9 @@ def shuffle(options: argparse.Namespace) -> int:
     from renyi.accountants import PLDAccountant
 
     given: dict[str, Any] = {name: getattr(options, name) for name in QUANTITIES}
-    if options.local_epsilon is not None:
-        given["local_epsilon"] = float(options.local_epsilon)
+    given |= {
+        name: float(value) for name, value in given.items() if value is not None and name != "users"
+    }
     missing = [name for name, value in given.items() if value is None]
     if len(missing) != 1:
         raise UsageError(
