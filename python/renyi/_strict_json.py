@@ -26,7 +26,8 @@ def loads(text: str | bytes) -> dict[str, Any]:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"text must be strict JSON: {error}") from error
     if not isinstance(data, dict) or "version" not in data:
-        raise ValueError("text must be a JSON object with the field 'version', got another")
+        what = "an object without it" if isinstance(data, dict) else f"a {type(data).__name__}"
+        raise ValueError(f"text must be a JSON object with the field 'version', got {what}")
     level: list[Any] = [data]
     depth = 0
     while level and depth < DEEPEST:

@@ -703,6 +703,8 @@ def check_text(text: str | bytes) -> Verdict:
         return verdict(json.loads(text, object_pairs_hook=unique))
     except Rejected:
         raise
+    except json.JSONDecodeError as error:
+        raise Rejected(f"a certificate must be JSON: {error}") from error
     except UNREADABLE as error:
         raise Rejected(f"it cannot be evaluated: {type(error).__name__}: {error}"[:300]) from error
     finally:
@@ -728,6 +730,8 @@ def evaluated(proof: Any, parts: Parts, epsilon: Any) -> tuple[str, list[str], A
 
 def verdict(data: Any) -> Verdict:
     """Return the verdict on a parsed certificate."""
+    known = isinstance(data, dict) and "schema" in data
+    need(known, "it is no certificate: it has no field schema, as what --certificate writes does")
     schema, bits, adjacency, composed, claim, theorems, proofs = read(data, dict.fromkeys(PARTS))
     need(schema == SCHEMA, f"the schema must be {SCHEMA}")
     ctx.prec = number(bits, "bits", (64, 1024))

@@ -453,6 +453,15 @@ def test_what_is_no_certificate_is_rejected(text):
         check.check_text(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", "must be JSON"), ("[]", "no certificate"), (Gaussian(1.0).to_json(), "no field schema")],
+)
+def test_a_file_of_another_kind_is_told(text, words):
+    with pytest.raises(check.Rejected, match=words):
+        check.check_text(text)
+
+
 def test_what_cannot_be_read_is_bad_input(tmp_path, capsys):
     assert main(["check", str(tmp_path)]) == 2
     assert "FILE must be readable, got" in capsys.readouterr().err

@@ -111,6 +111,13 @@ def test_identifiers_in_arrays_are_those_in_text(capsys, scores, tmp_path):
     assert audit(capsys, *options, text)[0] == 0
 
 
+@pytest.mark.parametrize("text", ["", "hello\n", "score,included\n"])
+def test_files_without_scores_are_refused(capsys, tmp_path, text):
+    file = tmp_path / "scores.csv"
+    file.write_text(text)
+    assert "FILE must have a line for each score" in refused(capsys, file, "--delta", "0.1")
+
+
 @pytest.mark.parametrize("kind", ["empty", "archive", "damaged", "flat"])
 def test_arrays_that_are_none_are_refused(capsys, tmp_path, kind):
     file = tmp_path / "scores.npy"

@@ -121,7 +121,7 @@ def _proved(
     laws: Callable[[], Laws], side: str, epsilon: float, delta: float, proofs: Proofs
 ) -> tuple[Proof, float, float]:
     """Return the first proof that is good enough, with what it proves."""
-    reason = "no reading takes this composition"
+    reason = "the checker has no method for it within its limits (see docs/proofs.md)"
     search = proofs(laws(), side, epsilon, delta)
     while True:
         check.SPENT[0] = 0.0

@@ -245,7 +245,9 @@ def _table(name: str, default: tuple[str, str], what: str) -> Table:
     names = list(default)
     if rows and not any(_is_number(cell) for cell in rows[0]):
         names = [_known(cell) for cell in rows.pop(0)]
-    if not rows or any(len(row) != len(names) for row in rows) or len(set(names)) < len(names):
+    if not rows:
+        raise UsageError(f"{what} must have a line for each score, got none in {name!r}")
+    if any(len(row) != len(names) for row in rows) or len(set(names)) < len(names):
         raise UsageError(
             f"{what} must have lines of {len(names)} columns each, {', '.join(names)}, got {name!r}"
         )

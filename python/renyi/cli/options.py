@@ -252,8 +252,8 @@ OPTIONS = {
     "sampling": Option(
         "--sampling NAME",
         f"{POISSON} (default), or with --batch-size and --dataset-size "
-        f"{', '.join(SCHEMES[1:-1])} (replaced records) or {SCHEMES[-1]} (no --adjacency "
-        "add_remove)",
+        f"{', '.join(SCHEMES[1:-1])} (needs --adjacency replace_one) or {SCHEMES[-1]} (needs "
+        "--adjacency replace_one or zero_out)",
         choices=SCHEMES,
         default=POISSON,
     ),
@@ -355,8 +355,9 @@ OPTIONS = {
     "order": Option("--order A", "Renyi order (>= 1, <= 1e6)", ORDER_FROM_ONE),
     "adjacency": Option(
         "--adjacency NAME",
-        "neighbouring data sets: add_remove one record (default), replace_one (with sampling "
-        "exact curve only, seconds a number), or zero_out, a record that then contributes nothing",
+        "neighbouring data sets differ by one record that is: add_remove, there or not (default); "
+        "replace_one, another one (with sampling: the exact curve alone, which takes seconds); "
+        "zero_out, replaced by nothing",
         choices=ADJACENCIES,
         default=ADJACENCIES[0],
     ),

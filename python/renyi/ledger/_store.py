@@ -170,7 +170,7 @@ class Store:
 
     def _opened(self, create: bool) -> sqlite3.Connection:
         if not create and not self.path.exists():
-            raise LedgerError(f"ledger must exist, got {str(self.path)!r}")
+            raise LedgerError(f"ledger must exist, got {str(self.path)!r}: create() makes it")
         mode = "ro" if self.read_only else "rwc" if create else "rw"
         connection = sqlite3.connect(
             f"{self.path.as_uri()}?mode={mode}",
