@@ -27,4 +27,4 @@ def one_of(value: Any, name: str, known: Collection[Choice]) -> Choice:
 
 def adjacency_of(value: Any) -> Adjacency:
     """Return a known neighbouring relation."""
-    return value if value in ADJACENCIES else one_of(value, "adjacency", ADJACENCIES)
+    return one_of(value, "adjacency", ADJACENCIES)

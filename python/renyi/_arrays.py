@@ -18,7 +18,10 @@ from renyi._validation import check_array, integer_of, real_of
 
 def float_dtype(value: npt.DTypeLike) -> np.dtype[Any]:
     """Return float32 or float64."""
-    kind = np.dtype(value)
+    try:
+        kind = np.dtype(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"dtype must be float32 or float64, got {value!r}") from None
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise TypeError(f"dtype must be float32 or float64, got {kind}")
     return kind

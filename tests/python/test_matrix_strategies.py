@@ -259,6 +259,8 @@ REFUSED = {
         (lambda: BandedInverse.root(3, 4), "bands must be an integer"),
         (lambda: Dense([[1.0, 1.0], [0.0, 1.0]]), "rows must be"),
         (lambda: Dense([[1.0], [0.5, 0.0]]), "rows must be"),
+        (lambda: Dense([[10**400]]), "rows must be a square .*, got a number beyond doubles"),
+        (lambda: Workload(beta=0.5).kernel(0), "steps must be an integer >= 1, got 0"),
         (lambda: MinSeparation(0), "separation must be an integer"),
         (lambda: Tree(4, restart=0), "restart must be an integer"),
         (lambda: SquareRoot(4).loss("least"), "loss must be one of"),
@@ -321,6 +323,12 @@ def test_never_below_every_pattern_and_reached_where_it_says_so(steps, participa
             exact += 1
             assert found <= true * (1.0 + 1e-12), strategy
     assert exact >= 4
+
+
+@pytest.mark.parametrize("rows", [np.ma.masked_array(np.eye(2), np.eye(2)), np.eye(2) * 1j, 3])
+def test_rows_are_real_numbers(rows):
+    with pytest.raises(TypeError, match="rows must be"):
+        Dense(rows)
 
 
 @pytest.mark.parametrize(

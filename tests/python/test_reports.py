@@ -131,6 +131,19 @@ def test_a_coin_takes_the_bits_that_it_needs():
         ),
         ("randomizer must be a Rand", lambda: randomize(PureDP(1.0), [0])),
         ("randomizer must depend", lambda: estimate(RandomizedResponse(0.5), [0])),
+        (
+            "reports must be without a mask",
+            lambda: estimate(RandomizedResponse(0.5, 3), np.ma.masked_array([1, 2], [True, False])),
+        ),
+        (
+            "values must be without a mask",
+            lambda: randomize(RandomizedResponse(0.5, 3), np.ma.masked_array([1], [True])),
+        ),
+        ("reports must be of at least one", lambda: estimate(LaplaceResponse(1.0), [])),
+        ("array of finite numbers", lambda: estimate(LaplaceResponse(1.0), [np.nan])),
+        ("array of integers below 3", lambda: estimate(RandomizedResponse(0.5, 3), [1, 3])),
+        ("array of integers below 4", lambda: estimate(HadamardResponse(1.0, 3), [0.5])),
+        ("rows of 3 bits", lambda: estimate(UnaryEncoding(1.0, 3), [[1, 0, 2]])),
         ("independent rows", lambda: estimate(ResponseTable([[1.0], [1.0]]), [0])),
     ],
 )

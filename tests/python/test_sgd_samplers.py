@@ -200,6 +200,9 @@ def test_the_state_of_another_sampler_is_refused():
     for other in (PoissonSampler(100, 0.2), FixedSizeSampler(100, 10), ShuffledSampler(100, 5)):
         with pytest.raises(ValueError, match="state must be that of"):
             other.load_state_dict(state)
+    for settings in (np.ma.masked, np.zeros(2)):  # comparisons that are not True or False
+        with pytest.raises(ValueError, match="state must be that of"):
+            PoissonSampler(100, 0.1).load_state_dict({**state, "sampler": settings})
 
 
 @every_sampler

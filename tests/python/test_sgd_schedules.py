@@ -433,6 +433,11 @@ REFUSED = {
         ),
         (lambda: ClipGroups(()), "of must hold each number"),
         (lambda: ClipGroups((0, 2)), "of must hold each number"),
+        (lambda: ClipGroups((0, 10**18)), "of must hold each number"),  # without a set of them
+        (
+            lambda: Schedule.exponential(-math.inf, 1.0, steps=3),
+            r"first and last must be a number in \(0, inf\)",
+        ),
         (lambda: ClipGroups((0, 1), (1.0,)), "shares must be one number for each of 2 groups"),
         (lambda: ClipGroups((0, 1), (1.0, 0.0)), r"shares must be numbers in \[2\^-20, 2\^20\]"),
         (lambda: ClipGroups((0, 1), None, (1.0, 2.0**21)), r"noise must be numbers in"),
@@ -448,6 +453,9 @@ REFUSED = {
     ],
     TypeError: [
         (scheduled(noise_schedule=2.0), "noise_schedule must be a Schedule"),
+        (lambda: ClipGroups(2), "of must be a sequence of integers, got 2"),
+        (lambda: Schedule.linear("1", 2.0, steps=3), "first and last must be a number in"),
+        (lambda: Schedule.cosine(1.0, "2", steps=3), "first and last must be a number in"),
     ],
 }
 test_what_does_not_go_together_is_refused = refused(REFUSED)

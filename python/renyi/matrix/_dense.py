@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from renyi._progress import progress
 from renyi._search import minimise
-from renyi._validation import integer_of, set_fields
+from renyi._validation import check_array, integer_of, numbers_of, set_fields
 from renyi.matrix._strategy import (
     MOST_DENSE,
     PREFIX_SUMS,
@@ -120,17 +120,17 @@ class Dense(Strategy):
 
 def _triangle_of(rows: Any) -> Matrix:
     allowed = "a square lower triangular matrix of finite numbers, positive on its diagonal"
-    try:
-        lines = [np.asarray(row, dtype=float) for row in rows]
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"rows must be {allowed}, got {type(rows).__name__}") from error
+    if not np.iterable(rows):
+        raise TypeError(f"rows must be {allowed}, got {type(rows).__name__}")
+    check_array(rows, "rows")
+    lines = [numbers_of(row, "rows", -math.inf, math.inf, allowed) for row in rows]
     steps = len(lines)
     if not 1 <= steps <= MOST_DENSE:
         raise ValueError(f"rows must be from 1 to {MOST_DENSE}, got {steps}")
     matrix = np.zeros((steps, steps))
-    for t, line in enumerate(lines):
-        if line.ndim != 1 or len(line) not in (t + 1, steps) or line[t + 1 :].any():
-            raise ValueError(f"rows must be {allowed}, got row {t} of shape {line.shape}")
+    for t, (line, shape) in enumerate(lines):
+        if len(shape) != 1 or len(line) not in (t + 1, steps) or line[t + 1 :].any():
+            raise ValueError(f"rows must be {allowed}, got row {t} of shape {shape}")
         matrix[t, : t + 1] = line[: t + 1]
     if not np.isfinite(matrix).all() or not (np.diag(matrix) > 0.0).all():
         raise ValueError(f"rows must be {allowed}, got others")

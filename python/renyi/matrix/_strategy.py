@@ -69,13 +69,13 @@ class Workload:
 
     def kernel(self, steps: int) -> Vector:
         """Return the first column at rate 1, 1 + beta + .. + beta^t; the others are its shifts."""
-        return np.cumsum(self.beta ** np.arange(steps, dtype=float))
+        return np.cumsum(self.beta ** np.arange(integer_of(steps, "steps", 1), dtype=float))
 
     def matrix(self, steps: int) -> Matrix:
         """Return A, a row for each query."""
         if self.rates is None:
             return _toeplitz(self.kernel(steps))
-        if len(self.rates) != steps:
+        if len(self.rates) != integer_of(steps, "steps", 1):
             raise ValueError(f"rates must be {steps}, one for each step, got {len(self.rates)}")
         by_momentum = _toeplitz(self.beta ** np.arange(steps, dtype=float))
         return np.cumsum(np.array(self.rates)[:, None] * by_momentum, axis=0)

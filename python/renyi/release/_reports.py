@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from renyi._validation import float_above
+from renyi._validation import array_of, float_above
 from renyi.mechanisms import (
     HadamardResponse,
     LaplaceResponse,
@@ -63,7 +63,7 @@ def randomize(
     (3, 5)
     """
     source = generator_of(generator)
-    held = np.asarray(values)
+    held = array_of(values, "values", "an array, a value for each user")
     if isinstance(randomizer, LaplaceResponse):
         if held.ndim != 1 or held.dtype.kind not in "fiu" or not np.all((held >= 0) & (held <= 1)):
             raise ValueError(f"values must be a 1-d array of numbers in [0, 1], got {values!r}")
@@ -121,7 +121,12 @@ def estimate(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
     >>> abs(mean - 0.3) < 0.05, variance
     (True, 5e-05)
     """
+    reports = array_of(reports, "reports", "an array, a report of each user")
+    if not reports.size:
+        raise ValueError("reports must be of at least one user, got none")
     if isinstance(randomizer, LaplaceResponse):
+        if reports.ndim != 1 or reports.dtype.kind not in "iuf" or not np.isfinite(reports).all():
+            raise ValueError(f"reports must be a 1-d array of finite numbers, got {reports!r}")
         return Estimate(float(np.mean(reports)), 2.0 / (randomizer.epsilon**2 * len(reports)))
     choices = _choices(randomizer)
     if isinstance(randomizer, ResponseTable):
@@ -129,17 +134,19 @@ def estimate(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
         if np.linalg.matrix_rank(table) < choices:
             raise ValueError("randomizer must have independent rows, got others")
         weights = np.linalg.pinv(table)  # of reports, by inputs
-        seen = np.bincount(reports, minlength=table.shape[1])
+        seen = _counted(reports, table.shape[1])
         found = seen @ weights
         return Estimate(found, found @ (table @ weights**2 - np.eye(choices)))
     if isinstance(randomizer, RandomizedResponse):
-        support = np.bincount(reports, minlength=choices)
+        support = _counted(reports, choices)
     elif isinstance(randomizer, HadamardResponse):
-        seen = np.bincount(reports, minlength=randomizer.columns)
+        seen = _counted(reports, randomizer.columns)
         columns, rows = np.arange(randomizer.columns), np.arange(1, choices + 1)
         support = seen @ (np.bitwise_count(columns[:, None] & rows) % 2 == 0)
     else:
-        support = np.asarray(reports).sum(axis=0)
+        if reports.shape[1:] != (choices,) or not np.isin(reports, (0, 1)).all():
+            raise ValueError(f"reports must be rows of {choices} bits, got {reports!r}")
+        support = reports.sum(axis=0)
     p, q = (float(sum(law(WORD)) / 2) for law in _supports(randomizer))
     if p == q:
         raise ValueError(f"randomizer must depend on what users hold, got {randomizer!r}")
@@ -147,6 +154,16 @@ def estimate(randomizer: Responses, reports: npt.NDArray[Any]) -> Estimate:
     counts = (support - users * q) / (p - q)
     variance = (counts * p * (1.0 - p) + (users - counts) * q * (1.0 - q)) / (p - q) ** 2
     return Estimate(counts, variance)
+
+
+def _counted(reports: npt.NDArray[Any], choices: int) -> npt.NDArray[np.int64]:
+    """Return the number of each report."""
+    inside = reports.dtype.kind in "iu" and np.all((reports >= 0) & (reports < choices))
+    if reports.ndim != 1 or not inside:
+        raise ValueError(
+            f"reports must be a 1-d array of integers below {choices}, got {reports!r}"
+        )
+    return np.bincount(reports.astype(np.int64), minlength=choices)
 
 
 def _choices(randomizer: Any) -> int:

@@ -166,7 +166,7 @@ class BatchSampler(ABC):
     def load_in_owner(self, state: Mapping[str, Any]) -> None:
         """Continue from a state like `load_state_dict`, for the optimiser that has the sampler."""
         settings, generator, drawn = entries_of(state, "sampler", "generator", "drawn")
-        if settings != self._settings():
+        if not isinstance(settings, dict) or settings != self._settings():
             raise ValueError(f"state must be that of {self._settings()}, got that of {settings}")
         drawn = count_of(drawn, "drawn")
         layout = self._checked_progress(state, drawn)

@@ -377,7 +377,7 @@ class Ledger:
         releases, interrupted, steps = (
             count_of(state[k], k) for k in ("releases", "interrupted", "steps")
         )
-        if self.releases and state["run"] != self._run.name:
+        if self.releases and str(state["run"]) != self._run.name:
             raise ValueError(
                 "state must be of this run, for it has released something, or the optimiser be new"
             )
@@ -386,7 +386,7 @@ class Ledger:
             raise ValueError(f"state must hold at least {least} releases, got {releases}")
         recorded = self._checked_pieces(state, releases, steps)
         secrets = state.get("secrets")
-        of_this = [state["run"], steps + interrupted]
+        of_this = [str(state["run"]), steps + interrupted]
         if secrets is not None and entries_of(secrets, "run", "begun") != of_this:
             raise ValueError("state must hold its own secrets, got those of another state")
         if self._sampler is None and state["sampler"] is not None:

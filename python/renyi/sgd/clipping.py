@@ -36,7 +36,7 @@ from renyi._arrays import (
     threads_of,
 )
 from renyi._training import weigh_into
-from renyi._validation import check_array
+from renyi._validation import array_of
 from renyi.sgd.rules import (
     Clipping,
     Nonfinite,
@@ -167,8 +167,7 @@ def weighted_sum(
     array([3.5, 5. ])
     """
     rows = rows_of(grads, bfloat16=True)
-    check_array(weights, "weights")
-    given = np.asarray(weights)
+    given = array_of(weights, "weights", f"{rows.count} numbers")
     if given.dtype.kind not in "iuf" or given.shape != (rows.count,):
         raise ValueError(f"weights must be {rows.count} numbers, got an array {given.shape}")
     factors = np.ascontiguousarray(given, dtype=np.float64)

@@ -14,7 +14,7 @@ import numpy as np
 
 from renyi._adjacency import one_of
 from renyi._arrays import Aligned, Array, outline, rows_of
-from renyi._validation import FINITE_NON_NEGATIVE, check_array, integer_of, number_in, real_of
+from renyi._validation import FINITE_NON_NEGATIVE, array_of, integer_of, number_in, real_of
 from renyi.sgd.layer_norms import LookupPiece, Piece, ProductPiece, RowsPiece
 
 NormKind = Literal["layer", "rms", "group", "none"]
@@ -331,8 +331,7 @@ class EmbeddingWork(Work):
     def __init__(self, layer: EmbeddingLayer, name: str) -> None:
         rows = integer_of(layer.rows, f"{name}.rows", 1)
         (g,) = rows_of([layer.output_gradients], name).arrays
-        check_array(layer.tokens, f"{name}.tokens")
-        tokens = np.asarray(layer.tokens)
+        tokens = array_of(layer.tokens, f"{name}.tokens", "an array of integers")
         if tokens.dtype.kind not in "iu":
             raise TypeError(
                 f"{name}.tokens must be an array of integers, got one of {tokens.dtype}"

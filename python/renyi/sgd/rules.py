@@ -75,8 +75,10 @@ class ClipGroups:
     noise: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not np.iterable(self.of):
+            raise TypeError(f"of must be a sequence of integers, got {self.of!r}")
         of = tuple(integer_of(group, "of", 0) for group in self.of)
-        if not of or set(of) != set(range(max(of) + 1)):
+        if not of or len(set(of)) != max(of) + 1:
             raise ValueError(f"of must hold each number from 0 to its largest, got {self.of!r}")
         set_fields(self, of=of)
         for name in ("shares", "noise"):

@@ -17,12 +17,12 @@ from renyi._states import entries_of
 from renyi._strict_json import check_names
 from renyi._validation import (
     BELOW_ONE,
+    FINITE,
     FINITE_NON_NEGATIVE,
     FINITE_POSITIVE,
     count_of,
     integer_of,
     number_in,
-    real_of,
     set_fields,
     set_numbers,
 )
@@ -63,12 +63,15 @@ class Schedule:
     @classmethod
     def linear(cls, first: float, last: float, *, steps: int, pieces: int = 100) -> Schedule:
         """Return numbers from ``first`` to ``last`` in equal differences."""
+        first, last = (number_in(x, "first and last", FINITE) for x in (first, last))
         return cls._shaped(lambda t: first + (last - first) * t, steps, pieces)
 
     @classmethod
     def exponential(cls, first: float, last: float, *, steps: int, pieces: int = 100) -> Schedule:
         """Return numbers from ``first`` to ``last``, both positive, in equal ratios."""
-        low, high = (math.log(real_of(x, "first and last", "positive")) for x in (first, last))
+        low, high = (
+            math.log(number_in(x, "first and last", FINITE_POSITIVE)) for x in (first, last)
+        )
         return cls._shaped(lambda t: math.exp(low + (high - low) * t), steps, pieces)
 
     @classmethod
@@ -76,6 +79,7 @@ class Schedule:
         cls, first: float, last: float, *, steps: int, warmup: int = 0, pieces: int = 100
     ) -> Schedule:
         """Return numbers on half a wave, after ``warmup`` steps that rise to ``first``."""
+        first, last = (number_in(x, "first and last", FINITE) for x in (first, last))
 
         def value(t: float) -> float:
             return last + (first - last) * 0.5 * (1.0 + math.cos(math.pi * t))
