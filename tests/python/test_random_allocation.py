@@ -301,3 +301,11 @@ def test_shuffled_epochs():
     low, high = accountant.get_epsilon_bounds(1e-6)
     assert 1.0 < low < high
     assert high == accountant.get_epsilon(1e-6)
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1e-50, 1e-300])
+def test_epochs_cost_no_more_than_their_renyi_divergences(delta):
+    epochs = RandomAllocation(Gaussian(1.0), 100) * 3
+    exact, renyi = (kind().compose(epochs) for kind in (PLDAccountant, RDPAccountant))
+    assert exact.get_epsilon(delta) <= renyi.get_epsilon(delta)
+    assert exact.get_delta(20.0) <= renyi.get_delta(20.0)

@@ -171,7 +171,8 @@ class PLDAccountant(Accountant[Part]):
         sides = []
         for side in self._sides(direction):
             sides.append(self._one_side(side, rtol))
-        curve = WorseCurve(sides, self._renyi_curve)
+        # The Rényi curve of epochs is far above narrow brackets, and takes long.
+        curve = WorseCurve(sides, self._renyi_curve, 0.5 if self._has_epochs() else WIDE)
         if not self._losses:
             return curve
         alternatives = self._alternatives()
@@ -357,8 +358,8 @@ class PLDAccountant(Accountant[Part]):
         return self._composed_by(RDPAccountant(adjacency=self._adjacency))
 
     def _renyi_curve(self) -> Curve | None:
-        if self._has_epochs() or self._single_use("remove") is not None:
-            return None  # the Rényi curve is far above, and takes long
+        if self._single_use("remove") is not None:
+            return None
         accountant = self._renyi()
         return None if accountant is None else accountant._curve_of(None, LOSSES_RTOL)
 
@@ -501,11 +502,13 @@ class WorseCurve:
         sides: The curve of one direction, or those of both.
         renyi: Returns the curve by Rényi divergences, which is above this one, or None. Wide upper
             ends are lowered to it.
+        wide: The relative width of wide brackets.
     """
 
-    def __init__(self, sides: list[Side], renyi: Callable[[], Curve | None]) -> None:
+    def __init__(self, sides: list[Side], renyi: Callable[[], Curve | None], wide: float) -> None:
         self._sides = sides
         self._make_renyi = renyi
+        self._wide = wide
         # Answers by Rényi divergences, at rising arguments.
         self._answers: dict[Wanted, Answers] = {"epsilon": [], "delta": []}
 
@@ -515,7 +518,7 @@ class WorseCurve:
         for side in self._sides:
             side.answer(wanted, values, found, result[0])
             np.maximum(result, found, out=result)
-        if (places := wide_brackets(result, WIDE)) and self._renyi is not None:
+        if (places := wide_brackets(result, self._wide)) and self._renyi is not None:
             self._lower(self._renyi, wanted, values, result, places)
         return result
 
