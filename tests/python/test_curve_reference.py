@@ -346,7 +346,7 @@ def excess(value, point):
     return ((value - point.hi) - point.lo) / point.hi
 
 
-@pytest.mark.parametrize("chosen", [slice(2, None, 9), *slow(slice(None))], ids=["some", "all"])
+@pytest.mark.parametrize("chosen", [slice(11, None, 9), *slow(slice(None))], ids=["some", "all"])
 @pytest.mark.parametrize(
     ("kind", "direction"), sorted({(point.kind, point.direction) for point in FEW})
 )

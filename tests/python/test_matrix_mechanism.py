@@ -155,7 +155,7 @@ def test_noise_and_entries_of_any_size_hide_as_much(size):
 
 SETTING = {"population": 1280, "batch_size": 10, "steps": 256}
 SIZES = ["--batch-size", "10", "--dataset-size", "1280", "--steps", "256"]
-EIGHT_STEPS = {"population": 40, "batch_size": 10, "steps": 8}
+FOUR_STEPS = {"population": 20, "batch_size": 10, "steps": 4}
 
 
 # Each several times below.
@@ -223,9 +223,9 @@ def test_the_command_takes_bands_in_fixed_order(capsys):
 
 
 def test_the_first_of_all_is_never_worse_than_one_of_them():
-    rows = strategies_of(2.0, 1e-5, **EIGHT_STEPS)
+    rows = strategies_of(2.0, 1e-5, **FOUR_STEPS)
     assert [row.error for row in rows] == sorted(row.error for row in rows)
-    assert rows[0].error <= min(row.error for row in choose_bands(2.0, 1e-5, **EIGHT_STEPS))
+    assert rows[0].error <= min(row.error for row in choose_bands(2.0, 1e-5, **FOUR_STEPS))
     names = {row.name for row in rows}
     assert {"independent, sampled", "independent, fixed order", "tree, fixed order"} <= names
     for row in rows:
@@ -236,7 +236,7 @@ def test_the_first_of_all_is_never_worse_than_one_of_them():
 
 def test_the_command_compares(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr("renyi.matrix.choose_strategy", strategies_of)
-    sizes = ["--batch-size", "10", "--dataset-size", "40", "--steps", "8"]
+    sizes = ["--batch-size", "10", "--dataset-size", "20", "--steps", "4"]
     words = ["compare", "--strategies", "--target", "2", "--delta", "1e-5", *sizes]
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()

@@ -257,7 +257,7 @@ def selected(masses, runs):
     return [y - x for x, y in pairwise(values)], values[0]
 
 
-@pytest.mark.parametrize("etas", [(0, 3.0), *slow(((-0.5,),))])
+@pytest.mark.parametrize("etas", [(0,), *slow(((3.0,),), ((-0.5,),))])
 def test_selection_bounds_hold(etas):
     """A random pair on up to five outputs, the law of the selected output computed exactly."""
     rng = random.Random(1)

@@ -106,8 +106,10 @@ class EpsilonTarget(Target):
     def reached_about(self, accountant: Accountant[Any]) -> float | None:
         if not self.by_epsilon:
             return None
-        low, high = accountant.get_epsilon_bounds(self.delta, rtol=WIDE)
-        return None if low <= self.epsilon < high else high
+        high = accountant.get_epsilon(self.delta, rtol=WIDE)
+        if high > self.epsilon >= accountant.get_epsilon_bounds(self.delta, rtol=WIDE)[0]:
+            return None
+        return high
 
     def is_met(self, accountant: Accountant[Any]) -> bool:
         return accountant.get_epsilon(self.delta) <= self.epsilon
