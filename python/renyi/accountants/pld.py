@@ -172,7 +172,8 @@ class PLDAccountant(Accountant[Part]):
         for side in self._sides(direction):
             sides.append(self._one_side(side, rtol))
         # The Rényi curve of epochs is far above narrow brackets, and takes long.
-        curve = WorseCurve(sides, self._renyi_curve, 0.5 if self._has_epochs() else WIDE)
+        wide = 0.5 if self._losses and self._has_epochs() else WIDE
+        curve = WorseCurve(sides, self._renyi_curve, wide)
         if not self._losses:
             return curve
         alternatives = self._alternatives()
